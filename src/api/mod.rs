@@ -1,0 +1,1 @@
+//! The management and query API: the route table.

@@ -1,0 +1,17 @@
+//! The only reader of time: everything else asks here, and pure functions are handed the time as an argument.
+//! Wall-clock time is in milliseconds since 1970 UTC; durations and deadlines use the monotonic clock.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Now, in milliseconds since 1970 UTC.
+#[must_use]
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A point on the monotonic clock, for durations and deadlines.
+#[must_use]
+pub fn instant() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,1 @@
+//! Every setting, its variable and its default.

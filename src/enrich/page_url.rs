@@ -1,0 +1,1 @@
+//! Path, query, referrer, UTM and click ids out of the addresses a tracker sends.

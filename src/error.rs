@@ -1,0 +1,98 @@
+//! How a failed request is answered: one type, Umami's shape, one place that turns it into HTTP.
+//! A message tells the caller what to do and never contains what the server knows inside (SQL, paths, traces);
+//! those are logged here, once.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::json;
+
+/// A request that could not be answered as asked.
+#[derive(Debug)]
+pub enum ApiError {
+    /// 400 `bad-request`, with what is wrong.
+    BadRequest(String),
+    /// 401 with the given code; also for lack of permission, as in Umami.
+    Unauthorized(&'static str, &'static str),
+    /// 403 `forbidden`.
+    Forbidden,
+    /// 404 `not-found`.
+    NotFound,
+    /// 413: the body is larger than the limit in bytes.
+    TooLarge(usize),
+    /// 503 with `Retry-After` in seconds: busy, refused or not ready; nothing was done.
+    Unavailable { code: &'static str, retry_after_s: u32 },
+    /// 500: the cause is logged, not sent.
+    Internal(anyhow::Error),
+}
+
+impl ApiError {
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::BadRequest(message.into())
+    }
+
+    /// No token, a token that is not valid, or no permission.
+    #[must_use]
+    pub fn unauthorized() -> Self {
+        Self::Unauthorized("Unauthorized", "unauthorized")
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for ApiError {
+    fn from(error: E) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BadRequest(message) => f.write_str(message),
+            Self::Unauthorized(message, _) => f.write_str(message),
+            Self::Forbidden => f.write_str("Forbidden"),
+            Self::NotFound => f.write_str("Not found"),
+            Self::TooLarge(bytes_max) => write!(f, "The body is larger than {bytes_max} bytes"),
+            Self::Unavailable { retry_after_s, .. } => {
+                write!(f, "Busy, try again in {retry_after_s} s")
+            }
+            Self::Internal(_) => f.write_str("Server error"),
+        }
+    }
+}
+
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Unauthorized(..) => StatusCode::UNAUTHORIZED,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let status = self.status_code();
+        let code = match self {
+            Self::BadRequest(_) => "bad-request",
+            Self::Unauthorized(_, code) => code,
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not-found",
+            Self::TooLarge(_) => "too-large",
+            Self::Unavailable { code, .. } => code,
+            Self::Internal(error) => {
+                tracing::error!("request failed: {error:#}");
+                "server-error"
+            }
+        };
+        let mut response = HttpResponse::build(status);
+        if let Self::Unavailable { retry_after_s, .. } = self {
+            response.insert_header((header::RETRY_AFTER, retry_after_s.to_string()));
+        }
+        response.json(json!({
+            "error": { "message": self.to_string(), "code": code, "status": status.as_u16() }
+        }))
+    }
+}

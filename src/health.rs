@@ -1,0 +1,1 @@
+//! Heartbeat and metrics.

@@ -1,0 +1,1 @@
+//! Session and visit ids, and the token that a tracker echoes; no address outlives this file.

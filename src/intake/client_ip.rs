@@ -1,0 +1,1 @@
+//! Which address and which header may be believed.

@@ -1,0 +1,1 @@
+//! Admission before any work: rate, room in the ring, bodies in flight.

@@ -1,0 +1,77 @@
+//! Every limit of the program, in one file: what is too long, too many, too late. `budget.rs` adds up those that
+//! cost memory. Names end in their unit and say whether they are a bound. Nothing here depends on a setting.
+
+/// Largest request body of the intake; more is answered 413.
+pub const BODY_BYTES_MAX: usize = 1 << 20;
+/// Largest request body of the management API; more is answered 413.
+pub const API_BODY_BYTES_MAX: usize = 64 << 10;
+/// Bytes of bodies larger than one network read that all requests together may hold.
+pub const BODIES_IN_FLIGHT_BYTES_MAX: usize = 8 << 20;
+/// Nesting of a JSON body; deeper is answered 400.
+pub const JSON_DEPTH_MAX: usize = 256;
+
+/// Any one text of an event, in bytes: 500 characters of four bytes.
+pub const TEXT_BYTES_MAX: usize = 2_000;
+/// Characters of path, query, title, referrer path and query.
+pub const LONG_TEXT_CHARS_MAX: usize = 500;
+/// Characters of utm values.
+pub const UTM_CHARS_MAX: usize = 255;
+pub const HOSTNAME_CHARS_MAX: usize = 100;
+pub const LANGUAGE_CHARS_MAX: usize = 35;
+pub const SCREEN_CHARS_MAX: usize = 11;
+pub const EVENT_NAME_CHARS_MAX: usize = 50;
+pub const TAG_CHARS_MAX: usize = 50;
+pub const DISTINCT_ID_CHARS_MAX: usize = 50;
+/// Characters of a browser, os, device or region that the sender names itself.
+pub const CLIENT_TEXT_CHARS_MAX: usize = 20;
+pub const CITY_CHARS_MAX: usize = 50;
+pub const CURRENCY_CHARS_MAX: usize = 10;
+/// Characters of a property's name and of its text value.
+pub const DATA_TEXT_CHARS_MAX: usize = 500;
+/// Properties of one event, encoded; what does not fit is left out.
+pub const DATA_BYTES_MAX: usize = 60 << 10;
+/// One encoded event: every text at its longest, and the properties.
+pub const RECORD_BYTES_MAX: usize = 127 << 10;
+/// An event may be this much later than the server's clock; beyond it counts as now.
+pub const FUTURE_MS_MAX: i64 = 10 * 60_000;
+
+/// A visit ends after this much inactivity.
+pub const VISIT_IDLE_MS: i64 = 30 * 60_000;
+
+/// Rows of one row group of the event table: a batch of this size goes to disk without the log.
+pub const BATCH_ROWS_MAX: usize = 20_480;
+/// Encoded bytes of one batch.
+pub const BATCH_BYTES_MAX: usize = 8 << 20;
+/// An event waits at most about this long for its batch.
+pub const FLUSH_INTERVAL_MS: u64 = 500;
+/// How often the writer looks at the rings.
+pub const WRITER_POLL_MS: u64 = 25;
+
+/// Connections that answer questions, and questions that may wait for one.
+pub const READERS: usize = 2;
+pub const QUESTIONS_WAITING_MAX: usize = 64;
+/// A question that waits longer for a reader is answered 503.
+pub const QUESTION_WAIT_MS_MAX: u64 = 5_000;
+/// A question that runs longer is interrupted and answered 503.
+pub const QUESTION_MS_MAX: u64 = 30_000;
+
+/// What the engine may use, in MB; its real use is about this and `ENGINE_OVERHEAD_MB`.
+pub const ENGINE_MEMORY_MB: usize = 48;
+/// Largest spill to disk of the engine, in MB.
+pub const ENGINE_SPILL_MB: usize = 2_048;
+/// The log is folded into the file when it grows beyond this.
+pub const WAL_BYTES_MAX: usize = 16 << 20;
+
+/// Websites of one server.
+pub const WEBSITES_MAX: usize = 1 << 20;
+/// Sessions whose visit is remembered between requests.
+pub const VISIT_SLOTS: usize = 1 << 18;
+/// User agents remembered per worker.
+pub const AGENT_SLOTS: usize = 1 << 11;
+/// A user agent is looked at up to this length.
+pub const AGENT_BYTES_MAX: usize = 1_024;
+
+/// A login is valid this long.
+pub const LOGIN_MS_MAX: i64 = 30 * 24 * 3_600_000;
+/// Graceful stop: open requests get this long.
+pub const SHUTDOWN_SECONDS_MAX: u64 = 5;

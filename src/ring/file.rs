@@ -1,0 +1,1 @@
+//! Creates, locks, maps and syncs a ring file: the only unsafe code.

@@ -1,0 +1,1 @@
+//! Claim, fill, publish.

@@ -1,0 +1,1 @@
+//! What to believe on opening a ring.

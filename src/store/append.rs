@@ -1,0 +1,1 @@
+//! One batch and the committed sequence in one transaction.

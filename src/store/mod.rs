@@ -1,0 +1,82 @@
+//! The DuckDB side, and the only module that names `duckdb`. One database object, opened once with every limit
+//! set and then locked; one connection appends (`append`), a few answer (`reader`), one changes configuration.
+//!
+//! Invariants: the engine's memory, threads and spill are bounded from the first open; no extension is fetched;
+//! event tables carry no key and no index; nothing a client sent is ever pasted into SQL.
+
+pub mod accounts;
+pub mod append;
+pub mod reader;
+pub mod schema;
+pub mod sql;
+pub mod websites;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use duckdb::{Config, Connection};
+
+use crate::limits;
+
+/// An open database. Cheap to share behind an `Arc`.
+pub struct Store {
+    path: PathBuf,
+    /// The connection that changes configuration tables, one caller at a time.
+    admin: Mutex<Connection>,
+}
+
+impl Store {
+    /// Opens (or creates, kill-safe) the database in `data_dir`.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is locked by another process, or has a newer schema.
+    pub fn open(data_dir: &Path) -> Result<Self> {
+        let path = data_dir.join("sumimi.duckdb");
+        schema::create_if_missing(&path)?;
+        let connection = open_limited(&path, data_dir)?;
+        schema::check(&connection)?;
+        Ok(Self { path, admin: Mutex::new(connection) })
+    }
+
+    /// The database file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Another connection to the same database.
+    ///
+    /// # Errors
+    /// When the engine is dead.
+    fn connect(&self) -> Result<Connection> {
+        self.with_admin(|admin| Ok(admin.try_clone()?))
+    }
+
+    /// Runs `work` on the configuration connection; blocks, so call it from `web::block`.
+    fn with_admin<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        work(&mut self.admin.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Opens with every bound set, then locks the settings.
+fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
+    let spill = data_dir.join("spill");
+    let config = Config::default()
+        .threads(1)?
+        .max_memory(&format!("{}MB", limits::ENGINE_MEMORY_MB))?
+        .enable_autoload_extension(false)?
+        .with("autoinstall_known_extensions", "false")?
+        .with("preserve_insertion_order", "false")?
+        .with("wal_autocheckpoint", format!("{}B", limits::WAL_BYTES_MAX))?
+        .with("temp_directory", spill.to_string_lossy())?
+        .with("max_temp_directory_size", format!("{}MB", limits::ENGINE_SPILL_MB))?;
+    let connection = Connection::open_with_flags(path, config)
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    connection.execute_batch(
+        "SET enable_external_access = false; SET TimeZone = 'UTC'; SET lock_configuration = true;",
+    ).or_else(|_| connection.execute_batch(
+        "SET enable_external_access = false; SET lock_configuration = true;",
+    ))?;
+    Ok(connection)
+}

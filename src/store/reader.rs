@@ -1,0 +1,1 @@
+//! Fixed connections that answer questions, with permit and deadline.

@@ -1,0 +1,64 @@
+//! Creates and checks the schema. A `kill -9` at any moment of the first start leaves either no database or a
+//! complete one: it is built beside its final name, checkpointed, closed, synced, and only then renamed.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use duckdb::Connection;
+
+use crate::clock;
+
+/// The schema files in the order in which they are applied; the version is the number of files.
+const FILES: [&str; 1] = [include_str!("../../sql/schema/0001_initial.sql")];
+
+/// Builds the database at `path` unless it exists.
+///
+/// # Errors
+/// When the directory cannot be written.
+pub fn create_if_missing(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let aside = path.with_extension("duckdb.new");
+    let log = path.with_extension("duckdb.new.wal");
+    for leftover in [&aside, &log] {
+        if leftover.exists() {
+            fs::remove_file(leftover)?;
+        }
+    }
+    let connection = Connection::open(&aside)
+        .with_context(|| format!("cannot create a database in {}", path.display()))?;
+    for (index, file) in FILES.iter().enumerate() {
+        connection.execute_batch(file)?;
+        connection.execute(
+            "INSERT INTO main.schema_version VALUES (?, ?)",
+            duckdb::params![i32::try_from(index + 1)?, clock::now_ms()],
+        )?;
+    }
+    connection.execute_batch("CHECKPOINT")?;
+    connection.close().map_err(|(_, error)| error)?;
+    fs::File::open(&aside)?.sync_all()?;
+    fs::rename(&aside, path)?;
+    if let Some(directory) = path.parent() {
+        fs::File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Refuses a database of a newer program.
+///
+/// # Errors
+/// When its version is not the one this program knows.
+pub fn check(connection: &Connection) -> Result<()> {
+    let version: i64 = connection
+        .query_row("SELECT max(version) FROM main.schema_version", [], |row| row.get(0))
+        .context("this is not a database of sumimi")?;
+    if version != i64::try_from(FILES.len())? {
+        bail!(
+            "the database has schema {version}, this program knows {}: use a matching version",
+            FILES.len()
+        );
+    }
+    Ok(())
+}

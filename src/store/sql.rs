@@ -1,0 +1,1 @@
+//! Every SQL file, and the one place where filters go in.

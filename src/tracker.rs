@@ -1,0 +1,1 @@
+//! The tracker script, compressed once, served from memory.

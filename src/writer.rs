@@ -1,0 +1,1 @@
+//! The batch loop: peek, append and commit with the cursor, release.

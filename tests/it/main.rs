@@ -1,0 +1,1 @@
+//! The one integration binary: routes through the real application, real processes, recorded answers.
