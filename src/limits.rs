@@ -75,3 +75,12 @@ pub const AGENT_BYTES_MAX: usize = 1_024;
 pub const LOGIN_MS_MAX: i64 = 30 * 24 * 3_600_000;
 /// Graceful stop: open requests get this long.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 5;
+
+/// What the engine was measured to use beyond its limit, in MB.
+pub const ENGINE_OVERHEAD_MB: usize = 55;
+/// One HTTP worker: its connections' buffers, its parser's and its agent cache.
+pub const WORKER_BYTES: usize = 12 << 20;
+/// Hashing one password; one at a time.
+pub const PASSWORD_BYTES: usize = 19 << 20;
+/// The program's own pages, the website directory, compressed assets.
+pub const PROGRAM_BYTES: usize = 24 << 20;

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod append;
+mod columns;
 pub mod reader;
 pub mod schema;
 pub mod sql;
@@ -73,10 +74,7 @@ fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
         .with("max_temp_directory_size", format!("{}MB", limits::ENGINE_SPILL_MB))?;
     let connection = Connection::open_with_flags(path, config)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    connection.execute_batch(
-        "SET enable_external_access = false; SET TimeZone = 'UTC'; SET lock_configuration = true;",
-    ).or_else(|_| connection.execute_batch(
-        "SET enable_external_access = false; SET lock_configuration = true;",
-    ))?;
+    connection
+        .execute_batch("SET enable_external_access = false; SET lock_configuration = true;")?;
     Ok(connection)
 }
