@@ -107,6 +107,41 @@ pub struct Config {
     pub salt_rotation: String,
 }
 
+impl Config {
+    /// Every variable with its effective value, as people would write it; secrets only as present or not.
+    #[must_use]
+    pub fn effective(&self) -> Vec<(&'static str, String)> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        let secret =
+            |value: &Option<String>| value.as_ref().map_or("-", |_| "(set, not shown)").to_owned();
+        vec![
+            ("SUMIMI_DATA_DIR", self.data_dir.display().to_string()),
+            ("SUMIMI_LISTEN", self.listen.to_string()),
+            (
+                "SUMIMI_MEMORY",
+                self.memory.map_or("-".to_owned(), |bytes| format!("{}MB", bytes.0 >> 20)),
+            ),
+            ("SUMIMI_RATE", self.rate.map_or("-".to_owned(), |rate| rate.to_string())),
+            ("SUMIMI_TRUSTED_PROXIES", self.trusted_proxies.clone()),
+            (
+                "SUMIMI_GEO_DB",
+                self.geo_db.as_ref().map_or("-".to_owned(), |path| path.display().to_string()),
+            ),
+            ("SUMIMI_BASE_PATH", text(&self.base_path)),
+            ("SUMIMI_LOG", self.log.clone()),
+            ("SUMIMI_ADMIN_PASSWORD", secret(&self.admin_password)),
+            ("SUMIMI_APP_SECRET", secret(&self.app_secret)),
+            ("SUMIMI_DISABLE_BOT_CHECK", self.disable_bot_check.to_string()),
+            ("SUMIMI_IGNORE_IP", text(&self.ignore_ip)),
+            ("SUMIMI_CLIENT_IP_HEADER", text(&self.client_ip_header)),
+            ("SUMIMI_COLLECT_API_ENDPOINT", text(&self.collect_api_endpoint)),
+            ("SUMIMI_TRACKER_SCRIPT_NAME", text(&self.tracker_script_name)),
+            ("SUMIMI_REMOVE_TRAILING_SLASH", self.remove_trailing_slash.to_string()),
+            ("SUMIMI_SALT_ROTATION", self.salt_rotation.clone()),
+        ]
+    }
+}
+
 /// Umami's variables and the flags they stand for.
 pub const UMAMI_NAMES: [(&str, &str); 9] = [
     ("APP_SECRET", "app-secret"),
@@ -294,6 +329,16 @@ mod tests {
             assert_eq!(error.lines().count(), 1, "{error}");
         }
         assert_eq!(parse(&["--nonsense"], &[]).expect_err("is refused").lines().count(), 1);
+    }
+
+    #[test]
+    fn every_setting_is_shown() {
+        let shown: Vec<_> = parse(&[], &[]).expect("parses").config.effective();
+        let listed: Vec<String> = Cli::command()
+            .get_arguments()
+            .filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()))
+            .collect();
+        assert_eq!(shown.iter().map(|(name, _)| *name).collect::<Vec<_>>(), listed);
     }
 
     #[test]

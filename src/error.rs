@@ -31,6 +31,21 @@ impl ApiError {
         Self::BadRequest(message.into())
     }
 
+    /// The body that says it, in Umami's shape.
+    #[must_use]
+    pub fn body(&self) -> serde_json::Value {
+        let code = match self {
+            Self::BadRequest(_) => "bad-request",
+            Self::Unauthorized(_, code) | Self::Unavailable { code, .. } => code,
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not-found",
+            Self::TooLarge(_) => "too-large",
+            Self::Internal(_) => "server-error",
+        };
+        let status = self.status_code().as_u16();
+        json!({ "error": { "message": self.to_string(), "code": code, "status": status } })
+    }
+
     /// No token, a token that is not valid, or no permission.
     #[must_use]
     pub fn unauthorized() -> Self {
@@ -74,25 +89,13 @@ impl ResponseError for ApiError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        let status = self.status_code();
-        let code = match self {
-            Self::BadRequest(_) => "bad-request",
-            Self::Unauthorized(_, code) => code,
-            Self::Forbidden => "forbidden",
-            Self::NotFound => "not-found",
-            Self::TooLarge(_) => "too-large",
-            Self::Unavailable { code, .. } => code,
-            Self::Internal(error) => {
-                tracing::error!("request failed: {error:#}");
-                "server-error"
-            }
-        };
-        let mut response = HttpResponse::build(status);
+        if let Self::Internal(error) = self {
+            tracing::error!("request failed: {error:#}");
+        }
+        let mut response = HttpResponse::build(self.status_code());
         if let Self::Unavailable { retry_after_s, .. } = self {
             response.insert_header((header::RETRY_AFTER, retry_after_s.to_string()));
         }
-        response.json(json!({
-            "error": { "message": self.to_string(), "code": code, "status": status.as_u16() }
-        }))
+        response.json(self.body())
     }
 }

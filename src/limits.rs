@@ -84,3 +84,16 @@ pub const WORKER_BYTES: usize = 12 << 20;
 pub const PASSWORD_BYTES: usize = 19 << 20;
 /// The program's own pages, the website directory, compressed assets.
 pub const PROGRAM_BYTES: usize = 24 << 20;
+
+/// A batch that takes longer means that the engine hangs: the heartbeat says so.
+pub const WRITER_BUSY_MS_MAX: u64 = 30_000;
+/// Failed commits in a row after which the heartbeat says so.
+pub const WRITER_FAILURES_MAX: u64 = 3;
+/// Open connections of one worker.
+pub const CONNECTIONS_PER_WORKER_MAX: usize = 2_048;
+/// A client has this long to send its request's head.
+pub const REQUEST_HEAD_MS_MAX: u64 = 5_000;
+/// An idle connection is kept this long.
+pub const KEEP_ALIVE_SECONDS: u64 = 75;
+/// Blocking threads of one worker: questions, passwords, configuration.
+pub const BLOCKING_THREADS_PER_WORKER: usize = 4;

@@ -49,8 +49,12 @@ pub struct Telemetry {
     pub ring_capacity_bytes: Number,
     pub ring_used_bytes: Number,
     pub events_waiting: Number,
+    /// What the engine says it uses, looked up after a commit.
+    pub engine_bytes: Number,
     /// When the writer started the batch it is busy with, ms since 1970; 0 when it waits.
     pub writer_busy_since: Number,
+    /// Commits that failed in a row; events wait in the ring meanwhile.
+    pub writer_failures: Number,
     /// 1 when the engine has failed for good.
     pub engine_dead: Number,
 }

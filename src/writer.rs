@@ -1,1 +1,240 @@
-//! The batch loop: peek, append and commit with the cursor, release.
+//! The batch loop: look at the rings, take a full batch or what has waited long enough, append and commit it with
+//! the cursors in one transaction, and only then release the slots. One thread, the only one that appends.
+//!
+//! Invariants: a record is released only after its row is committed or it was set aside on disk; a record that the
+//! engine refuses never blocks those behind it; when the engine itself fails, nothing is released and it is said so.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+
+use crate::event::Event;
+use crate::ring::Consumer;
+use crate::store::Store;
+use crate::store::append::{Append, Cursor};
+use crate::telemetry::Telemetry;
+use crate::{clock, limits};
+
+/// Owns the reading ends of all rings.
+pub struct Writer {
+    append: Append,
+    rings: Vec<Ring>,
+    telemetry: Arc<Telemetry>,
+    set_aside_dir: PathBuf,
+}
+
+struct Ring {
+    consumer: Consumer,
+    cursor: Cursor,
+}
+
+impl Writer {
+    /// Takes the rings, and drops from them what the store has already.
+    ///
+    /// # Errors
+    /// When the cursors cannot be read.
+    pub fn new(
+        store: &Store,
+        consumers: Vec<Consumer>,
+        telemetry: Arc<Telemetry>,
+        set_aside_dir: PathBuf,
+    ) -> Result<Self> {
+        let mut append = Append::new(store)?;
+        let mut rings = Vec::with_capacity(consumers.len());
+        for mut consumer in consumers {
+            let cursor = append.cursor(consumer.id())?;
+            consumer.skip_committed(cursor.committed_sequence);
+            rings.push(Ring { consumer, cursor });
+        }
+        let capacity: usize = rings.iter().map(|ring| ring.consumer.capacity_bytes()).sum();
+        telemetry.ring_capacity_bytes.set(capacity as u64);
+        Ok(Self { append, rings, telemetry, set_aside_dir })
+    }
+
+    /// Commits until the sender of `stop` is dropped, then what is left, and checkpoints.
+    ///
+    /// # Errors
+    /// When the engine has failed for good; what was not committed is still in the rings.
+    pub fn run(mut self, stop: &Receiver<()>) -> Result<()> {
+        let mut waiting_since: Option<Instant> = None;
+        let mut failures = 0;
+        loop {
+            let poll = Duration::from_millis(limits::WRITER_POLL_MS << failures.min(6));
+            let stopping = matches!(stop.recv_timeout(poll), Err(RecvTimeoutError::Disconnected));
+            let waiting = self.measure();
+            if waiting == 0 {
+                waiting_since = None;
+                if stopping {
+                    break;
+                }
+                continue;
+            }
+            let since = *waiting_since.get_or_insert_with(clock::instant);
+            let due = since.elapsed() >= Duration::from_millis(limits::FLUSH_INTERVAL_MS);
+            if !stopping && !due && waiting < limits::BATCH_ROWS_MAX as u64 {
+                continue;
+            }
+            match self.commit_batch() {
+                Ok(()) => {
+                    failures = 0;
+                    waiting_since = None;
+                }
+                Err(error) if is_fatal(&error) || (stopping && failures > 3) => {
+                    self.telemetry.engine_dead.set(1);
+                    return Err(error.context("the database engine has failed"));
+                }
+                Err(error) => {
+                    failures += 1;
+                    tracing::error!("cannot commit, events wait in the ring: {error:#}");
+                }
+            }
+            self.telemetry.writer_failures.set(failures);
+        }
+        self.append.checkpoint()
+    }
+
+    /// Commits everything that waits; used before the server listens.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn drain(&mut self) -> Result<()> {
+        while self.measure() > 0 {
+            self.commit_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Updates the gauges; returns the records that wait.
+    fn measure(&self) -> u64 {
+        let waiting = self.rings.iter().map(|ring| ring.consumer.waiting()).sum();
+        let used: usize = self.rings.iter().map(|ring| ring.consumer.used_bytes()).sum();
+        self.telemetry.events_waiting.set(waiting);
+        self.telemetry.ring_used_bytes.set(used as u64);
+        waiting
+    }
+
+    /// One batch; when the engine refuses it, halves of it, down to the record that is at fault.
+    fn commit_batch(&mut self) -> Result<()> {
+        self.telemetry.writer_busy_since.set(clock::now_ms() as u64);
+        let mut rows_max = limits::BATCH_ROWS_MAX;
+        let outcome = loop {
+            let (ends, records) = self.plan(rows_max);
+            match self.commit(&ends) {
+                Ok(rows) => break Ok(rows),
+                Err(error) if is_fatal(&error) => break Err(error),
+                Err(error) if records > 1 => {
+                    tracing::warn!("a batch of {records} was refused, trying less: {error:#}");
+                    rows_max = records / 2;
+                }
+                Err(error) => break self.set_aside(&ends, &error).map(|()| 0),
+            }
+        };
+        self.telemetry.writer_busy_since.set(0);
+        let rows = outcome?;
+        self.telemetry.committed.add(rows);
+        self.telemetry.batches.add(1);
+        self.telemetry.last_commit_at.set(clock::now_ms() as u64);
+        self.telemetry.engine_bytes.set(self.append.engine_bytes());
+        self.measure();
+        Ok(())
+    }
+
+    /// The last sequence to take from each ring (by index; rings with nothing are left out), and how many records.
+    fn plan(&self, rows_max: usize) -> (Vec<(usize, u64)>, usize) {
+        let (mut ends, mut records, mut bytes) = (Vec::with_capacity(self.rings.len()), 0, 0);
+        for (index, ring) in self.rings.iter().enumerate() {
+            let mut last = None;
+            let room = limits::BATCH_BYTES_MAX.saturating_sub(bytes);
+            if records == rows_max || room == 0 {
+                break;
+            }
+            for (sequence, record) in ring.consumer.peek(rows_max - records, room) {
+                records += 1;
+                bytes += record.len();
+                last = Some(sequence);
+            }
+            ends.extend(last.map(|last| (index, last)));
+        }
+        (ends, records)
+    }
+
+    fn commit(&mut self, ends: &[(usize, u64)]) -> Result<u64> {
+        let cursors: Vec<Cursor> = self.cursors(ends);
+        let set_aside_dir = &self.set_aside_dir;
+        let telemetry = &self.telemetry;
+        let rings = &self.rings;
+        let events = ends.iter().flat_map(|&(index, last)| {
+            let ring = &rings[index];
+            let records = ring.consumer.peek(usize::MAX, usize::MAX);
+            records.take_while(move |(sequence, _)| *sequence <= last).filter_map(
+                move |(sequence, record)| match Event::decode(record) {
+                    Some(event) => Some((ring.cursor.event_id(sequence), event)),
+                    None => {
+                        // Bytes of a version that this program does not know: kept for one that does.
+                        keep(set_aside_dir, record, "the record cannot be read");
+                        telemetry.set_aside.add(1);
+                        None
+                    }
+                },
+            )
+        });
+        let rows = self.append.commit(events, &cursors)?;
+        self.release(&cursors, ends);
+        Ok(rows)
+    }
+
+    fn cursors(&self, ends: &[(usize, u64)]) -> Vec<Cursor> {
+        let cursor = |&(index, last): &(usize, u64)| Cursor {
+            committed_sequence: last,
+            ..self.rings[index].cursor
+        };
+        ends.iter().map(cursor).collect()
+    }
+
+    fn release(&mut self, cursors: &[Cursor], ends: &[(usize, u64)]) {
+        for (cursor, &(index, last)) in cursors.iter().zip(ends) {
+            self.rings[index].cursor = *cursor;
+            self.rings[index].consumer.release(last);
+        }
+    }
+
+    /// Keeps the one record that the engine refuses, unless the engine refuses everything.
+    fn set_aside(&mut self, ends: &[(usize, u64)], error: &anyhow::Error) -> Result<()> {
+        let Some(&(index, _)) = ends.first() else { return Ok(()) };
+        let cursors = self.cursors(ends);
+        self.append.commit(std::iter::empty(), &cursors).context("nothing can be committed")?;
+        if let Some((_, record)) = self.rings[index].consumer.peek(1, usize::MAX).next() {
+            keep(&self.set_aside_dir, record, &format!("{error:#}"));
+            self.telemetry.set_aside.add(1);
+        }
+        self.release(&cursors, ends);
+        Ok(())
+    }
+}
+
+/// Appends a refused record (length, bytes) to the file of such records.
+fn keep(dir: &PathBuf, record: &[u8], why: &str) {
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(dir)?;
+        let path = dir.join("records");
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(&(record.len() as u32).to_le_bytes())?;
+        file.write_all(record)?;
+        file.sync_data()
+    };
+    match write() {
+        Ok(()) => tracing::error!("an event was set aside in {}: {why}", dir.display()),
+        Err(error) => tracing::error!("an event was refused ({why}) and cannot be kept: {error}"),
+    }
+}
+
+/// Whether the engine will refuse everything from now on until it is opened again.
+fn is_fatal(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}");
+    text.contains("has been invalidated") || text.contains("FATAL")
+}

@@ -163,6 +163,13 @@ impl Append {
         Ok(rows)
     }
 
+    /// Bytes the engine says it uses; 0 when it does not say.
+    #[must_use]
+    pub fn engine_bytes(&self) -> u64 {
+        let sql = "SELECT sum(memory_usage_bytes)::UBIGINT FROM duckdb_memory()";
+        self.connection.query_row(sql, [], |row| row.get(0)).unwrap_or(0)
+    }
+
     /// Folds the log into the file.
     ///
     /// # Errors
