@@ -16,7 +16,7 @@ pub mod error;
 pub mod event;
 pub mod health;
 pub mod identity;
-//pub mod intake;
+pub mod intake;
 pub mod limits;
 pub mod ring;
 //pub mod server;
