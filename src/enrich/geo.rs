@@ -1,1 +1,177 @@
-//! Country, region and city of an address, from a proxy's headers or a mapped MaxMind file.
+//! Where an address is: from the headers of a proxy that knows, or from a mapped MaxMind database. Country, region and
+//! city in English, never anything finer; the address itself goes no further.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use maxminddb::{Mmap, PathElement, Reader};
+use percent_encoding::percent_decode_str;
+
+/// A place, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// ISO code, two letters.
+    pub country: Option<Cow<'a, str>>,
+    /// `CC-REG`.
+    pub region: Option<Cow<'a, str>>,
+    pub city: Option<Cow<'a, str>>,
+}
+
+/// The headers of one provider: country, region, city.
+type Provider = [&'static str; 3];
+
+/// The first provider whose country header is there is used, and used alone.
+const PROVIDERS: [Provider; 4] = [
+    ["cf-ipcountry", "cf-region-code", "cf-ipcity"],
+    ["x-vercel-ip-country", "x-vercel-ip-country-region", "x-vercel-ip-city"],
+    ["cloudfront-viewer-country", "cloudfront-viewer-country-region", "cloudfront-viewer-city"],
+    ["eo-ipcountry", "eo-region-code", "eo-ipcity"],
+];
+
+/// A place from a trusted proxy's headers; `header` gives the bytes of a header.
+pub fn from_headers<'h>(header: impl Fn(&str) -> Option<&'h [u8]>) -> Option<Place<'h>> {
+    let found = |name: &str| header(name).filter(|value| !value.is_empty());
+    let [country, region, city] =
+        PROVIDERS.into_iter().find(|[country, ..]| found(country).is_some())?;
+    let country = found(country).map(readable)?;
+    // Three letters are no code of a country; nothing is better than something wrong.
+    let country = Some(country).filter(|country| country.len() == 2)?;
+    let region = found(region).map(readable).map(|region| with_country(&country, region));
+    Some(Place { country: Some(country), region, city: found(city).map(readable) })
+}
+
+fn with_country<'h>(country: &str, region: Cow<'h, str>) -> Cow<'h, str> {
+    if region.contains('-') { region } else { Cow::Owned(format!("{country}-{region}")) }
+}
+
+/// The text of a header: UTF-8 (providers write it raw), else Latin-1; percent-encoding undone.
+fn readable(value: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) if text.contains('%') => match percent_decode_str(text).decode_utf8() {
+            Ok(decoded) => decoded,
+            Err(_) => Cow::Borrowed(text),
+        },
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(value.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}
+
+/// Whether an address is one of a local network, which has no place.
+#[must_use]
+pub fn is_local(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified()
+        }
+        IpAddr::V6(v6) => {
+            v6.is_loopback()
+                || v6.is_unique_local()
+                || v6.is_unicast_link_local()
+                || v6.is_unspecified()
+        }
+    }
+}
+
+/// A MaxMind City or Country database, mapped.
+pub struct GeoDb(Reader<Mmap>);
+
+impl GeoDb {
+    /// # Errors
+    /// When the file is no such database; names the setting.
+    #[allow(unsafe_code)]
+    pub fn open(path: &Path) -> Result<Self> {
+        // SAFETY: the map is only read, through a reader that checks every offset; a file that is replaced by
+        // renaming, as its updater does, leaves the mapped one as it is.
+        let reader = unsafe { Reader::open_mmap(path) };
+        let reader = reader.with_context(|| {
+            format!("SUMIMI_GEO_DB (--geo-db): {} is not a MaxMind database", path.display())
+        })?;
+        Ok(Self(reader))
+    }
+
+    /// The place of an address; empty when it is not in the database.
+    #[must_use]
+    pub fn lookup(&self, address: IpAddr) -> Place<'_> {
+        let Ok(found) = self.0.lookup(address.to_canonical()) else { return Place::default() };
+        let text = |path: &[PathElement<'_>]| found.decode_path::<&str>(path).ok().flatten();
+        let code = |name| text(&[PathElement::Key(name), PathElement::Key("iso_code")]);
+        let Some(country) = code("country").or_else(|| code("registered_country")) else {
+            return Place::default();
+        };
+        let region = text(&[
+            PathElement::Key("subdivisions"),
+            PathElement::Index(0),
+            PathElement::Key("iso_code"),
+        ]);
+        let city =
+            text(&[PathElement::Key("city"), PathElement::Key("names"), PathElement::Key("en")]);
+        Place {
+            country: Some(Cow::Borrowed(country)),
+            region: region.map(|region| Cow::Owned(format!("{country}-{region}"))),
+            city: city.map(Cow::Borrowed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(headers: &[(&str, &'static [u8])]) -> Option<(String, String, String)> {
+        let found = from_headers(|name| {
+            headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+        })?;
+        let text = |part: Option<Cow<'_, str>>| part.unwrap_or_default().into_owned();
+        Some((text(found.country), text(found.region), text(found.city)))
+    }
+
+    #[test]
+    fn the_first_provider_with_a_country_is_used_alone() {
+        let want = |c: &str, r: &str, t: &str| Some((c.to_owned(), r.to_owned(), t.to_owned()));
+        assert_eq!(
+            place(&[
+                ("cf-ipcountry", b"BR"),
+                ("cf-region-code", b"SP"),
+                ("cf-ipcity", "São Paulo".as_bytes())
+            ]),
+            want("BR", "BR-SP", "São Paulo")
+        );
+        assert_eq!(
+            place(&[
+                ("x-vercel-ip-country", b"CH"),
+                ("x-vercel-ip-city", b"Z%C3%BCrich"),
+                ("cf-region-code", b"X")
+            ]),
+            want("CH", "", "Zürich")
+        );
+        assert_eq!(
+            place(&[("cf-ipcountry", b"XX"), ("cf-region-code", b"US-CA")]),
+            want("XX", "US-CA", "")
+        );
+        assert_eq!(place(&[("cf-ipcountry", b""), ("cf-ipcity", b"Paris")]), None);
+        assert_eq!(place(&[("cf-ipcountry", b"USA")]), None);
+    }
+
+    #[test]
+    fn a_database_knows_its_addresses_and_only_those() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/test-city.mmdb");
+        let db = GeoDb::open(&path).expect("opens");
+        let found = db.lookup("203.0.113.5".parse().expect("an address"));
+        assert!(found.country.is_some(), "{found:?}");
+        assert_eq!(db.lookup("10.0.0.1".parse().expect("an address")), Place::default());
+        let error = GeoDb::open(Path::new("/nowhere")).err().expect("is refused");
+        assert!(error.to_string().contains("SUMIMI_GEO_DB"));
+    }
+
+    #[test]
+    fn local_addresses_have_no_place() {
+        for local in
+            ["127.0.0.1", "10.1.1.1", "192.168.0.1", "::1", "fd00::1", "fe80::1", "::ffff:10.0.0.1"]
+        {
+            assert!(is_local(local.parse().expect("an address")), "{local}");
+        }
+        assert!(!is_local("203.0.113.7".parse().expect("an address")));
+    }
+}
