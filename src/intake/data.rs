@@ -71,8 +71,19 @@ impl Scratch {
         DataWriter(&mut self.encoded).push(key, &value);
     }
 
+    /// The money in `data`, if it is looked for, and what [`Scratch::flatten`] made: both borrow from here.
+    pub fn revenue_and_encoded(
+        &mut self,
+        data: Option<Value<'_, '_>>,
+    ) -> (Option<Revenue<'_>>, &[u8]) {
+        let amount_e4 = data.and_then(|data| self.money(data));
+        let currency = self.currency.as_str();
+        (amount_e4.map(|amount_e4| Revenue { amount_e4, currency }), &self.encoded)
+    }
+
     /// The money of an event: `revenue` above zero, as a number or in text, with a `currency`.
-    pub fn revenue(&mut self, data: Value<'_, '_>) -> Option<Revenue<'_>> {
+    /// Leaves the currency in `self.currency`.
+    fn money(&mut self, data: Value<'_, '_>) -> Option<i128> {
         let (mut amount, mut currency) = (None, None);
         for (key, value) in data.entries() {
             match (key, value.node()) {
@@ -89,7 +100,7 @@ impl Scratch {
         self.currency.clear();
         let letters = cut(currency, limits::CURRENCY_CHARS_MAX).chars();
         self.currency.extend(letters.flat_map(char::to_uppercase));
-        Some(Revenue { amount_e4, currency: &self.currency })
+        Some(amount_e4)
     }
 }
 
@@ -318,7 +329,7 @@ mod tests {
             let mut scratch = Scratch::default();
             let mut body = json.as_bytes().to_vec();
             Parser::default().parse(&mut body, |value| {
-                let found = scratch.revenue(value.expect("is JSON"));
+                let (found, _) = scratch.revenue_and_encoded(Some(value.expect("is JSON")));
                 let want = want.map(|(amount_e4, currency)| Revenue { amount_e4, currency });
                 assert_eq!(found, want, "{json}");
             });

@@ -39,6 +39,14 @@ impl<'t, 'b> Value<'t, 'b> {
         &self.nodes[0]
     }
 
+    pub fn is_object(&self) -> bool {
+        matches!(self.nodes[0], Node::Object { .. })
+    }
+
+    pub fn is_array(&self) -> bool {
+        matches!(self.nodes[0], Node::Array { .. })
+    }
+
     fn text(&self) -> Option<&'b str> {
         match self.nodes[0] {
             Node::String(text) => Some(text),
@@ -215,7 +223,7 @@ impl<'t, 'b> Message<'t, 'b> {
     /// # Errors
     /// What is wrong, for a 400.
     pub fn read(value: Value<'t, 'b>) -> Parsed<Self> {
-        if !matches!(value.node(), Node::Object { .. }) {
+        if !value.is_object() {
             return wrong("The body must be an object {type, payload}");
         }
         let (mut kind, mut payload, mut cache) = (None, None, None);
@@ -234,7 +242,7 @@ impl<'t, 'b> Message<'t, 'b> {
             _ => return wrong("type: expected one of event, identify, performance"),
         };
         match payload {
-            Some(value) if matches!(value.node(), Node::Object { .. }) => {
+            Some(value) if value.is_object() => {
                 Ok(Self { kind, cache, payload: Payload::read(value)? })
             }
             _ => wrong("payload: expected an object"),

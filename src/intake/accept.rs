@@ -1,0 +1,500 @@
+//! From one message to one record in the ring, in the order in which Umami checks: website, robot, blocked address,
+//! then the event itself. Everything is borrowed from the body or from the worker's buffers.
+//!
+//! Invariants: no address and no user agent goes further than this file; nothing here waits, locks or allocates per
+//! event in steady state; an event is answered as stored only after it is in the ring.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use anyhow::Result;
+
+use super::client_ip::{self, Networks, client_ip};
+use super::data;
+use super::gate::{Gate, Refusal};
+use super::payload::{Message, Parser, Payload, Target, Type, Value, cut};
+use crate::clock;
+use crate::config::Config;
+use crate::enrich::channel::{Landing, channel};
+use crate::enrich::geo::{self, GeoDb, Place};
+use crate::enrich::page_url::{self, PathRules, Piece, Referrer, Scratch};
+use crate::enrich::user_agent::{AgentCache, Client, device_with_screen};
+use crate::error::ApiError;
+use crate::event::{Event, EventKind, Text, Vitals};
+use crate::identity::{Claims, Identity, Rotation, SaltCache, TOKEN_CHARS, Visitor, uuid_of};
+use crate::limits;
+use crate::ring::Producer;
+use crate::telemetry::Telemetry;
+use crate::websites::{Directory, Website};
+
+/// What all workers share.
+pub struct Shared {
+    pub gate: Gate,
+    pub telemetry: Arc<Telemetry>,
+    directory: Arc<Directory>,
+    identity: Identity,
+    trusted: Networks,
+    blocked: Networks,
+    client_ip_header: Option<String>,
+    geo: Option<GeoDb>,
+    count_bots: bool,
+    rules: PathRules,
+}
+
+impl Shared {
+    /// # Errors
+    /// When a list of networks or the geo database cannot be read; names the setting.
+    pub fn new(
+        config: &Config,
+        secret: &str,
+        rate: u64,
+        directory: Arc<Directory>,
+        telemetry: Arc<Telemetry>,
+    ) -> Result<Self> {
+        let blocked = config.ignore_ip.as_deref().unwrap_or_default();
+        let rules = PathRules { remove_trailing_slash: config.remove_trailing_slash, bare: false };
+        Ok(Self {
+            gate: Gate::new(rate),
+            telemetry,
+            directory,
+            identity: Identity::new(secret, Rotation::from_setting(&config.salt_rotation)),
+            trusted: Networks::parse(
+                &config.trusted_proxies,
+                "SUMIMI_TRUSTED_PROXIES (--trusted-proxies)",
+            )?,
+            blocked: Networks::parse(blocked, "SUMIMI_IGNORE_IP (--ignore-ip)")?,
+            client_ip_header: config.client_ip_header.as_ref().map(|name| name.to_lowercase()),
+            geo: config.geo_db.as_deref().map(GeoDb::open).transpose()?,
+            count_bots: config.disable_bot_check,
+            rules,
+        })
+    }
+}
+
+/// What became of a message.
+pub enum Outcome {
+    Stored(Receipt),
+    /// Answered and counted apart, not stored.
+    Bot,
+    Refused(Refusal),
+    Error(ApiError),
+}
+
+/// The answer to an event: its ids and the token to send with the next one.
+pub struct Receipt {
+    token: [u8; TOKEN_CHARS],
+    session_id: u64,
+    visit_id: u64,
+}
+
+impl Receipt {
+    /// The token.
+    #[must_use]
+    pub fn cache(&self) -> &str {
+        std::str::from_utf8(&self.token).unwrap_or_default()
+    }
+
+    /// The body of the answer.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let mut json = String::with_capacity(176);
+        let (session, visit) = (uuid_of(self.session_id), uuid_of(self.visit_id));
+        let cache = self.cache();
+        // Writing to a string cannot fail.
+        let _ =
+            write!(json, r#"{{"cache":"{cache}","sessionId":"{session}","visitId":"{visit}"}}"#);
+        json
+    }
+}
+
+/// One worker's buffers and its end of the ring.
+pub struct Worker {
+    body: Vec<u8>,
+    parser: Parser,
+    lines: Lines,
+}
+
+/// What turns a message into a record; apart from the parser, which is busy with the body meanwhile.
+struct Lines {
+    producer: Option<Producer>,
+    agents: AgentCache,
+    salt: SaltCache,
+    urls: Scratch,
+    data: data::Scratch,
+    address: String,
+}
+
+/// What is the same for all messages of a request.
+struct Sender<'r> {
+    request: &'r HttpRequest,
+    /// The peer is a trusted proxy or the machine itself: what it says of the visitor is believed.
+    trusted: bool,
+    peer: IpAddr,
+    agent: &'r str,
+    token: Option<&'r str>,
+}
+
+impl<'r> Sender<'r> {
+    fn new(request: &'r HttpRequest, shared: &Shared) -> Self {
+        let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let agent = request.headers().get("user-agent");
+        let agent = agent.and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+        let peer = request.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+        Self {
+            request,
+            trusted: shared.trusted.contains(peer),
+            peer,
+            agent: agent.unwrap_or_default(),
+            token: text("x-umami-cache"),
+        }
+    }
+}
+
+impl Worker {
+    #[must_use]
+    pub fn new(_shared: &Shared, producer: Option<Producer>) -> Self {
+        Self {
+            body: Vec::with_capacity(8 << 10),
+            parser: Parser::default(),
+            lines: Lines {
+                producer,
+                agents: AgentCache::default(),
+                salt: SaltCache::default(),
+                urls: Scratch::default(),
+                data: data::Scratch::default(),
+                address: String::with_capacity(64),
+            },
+        }
+    }
+
+    /// Whether the ring has room for an event of any size.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        let free = self.lines.producer.as_ref().map_or(0, Producer::free_bytes);
+        free > 2 * limits::RECORD_BYTES_MAX
+    }
+
+    /// One message.
+    pub fn send(&mut self, shared: &Shared, request: &HttpRequest, body: &[u8]) -> Outcome {
+        self.take(body);
+        let sender = Sender::new(request, shared);
+        let lines = &mut self.lines;
+        self.parser.parse(&mut self.body, |value| match value {
+            Ok(value) => lines.accept(shared, &sender, value),
+            Err(error) => Outcome::Error(ApiError::bad_request(error.0)),
+        })
+    }
+
+    /// An array of messages, an outcome for each.
+    ///
+    /// # Errors
+    /// 400 when the body is no array of objects; then nothing is stored.
+    pub fn batch(
+        &mut self,
+        shared: &Shared,
+        request: &HttpRequest,
+        body: &[u8],
+    ) -> Result<Vec<Outcome>, ApiError> {
+        self.take(body);
+        let sender = Sender::new(request, shared);
+        let lines = &mut self.lines;
+        self.parser.parse(&mut self.body, |value| {
+            let value = value.map_err(|error| ApiError::bad_request(error.0))?;
+            if !value.is_array() || !value.elements().all(|element| element.is_object()) {
+                return Err(ApiError::bad_request("The body must be an array of {type, payload}"));
+            }
+            Ok(value.elements().map(|element| lines.accept(shared, &sender, element)).collect())
+        })
+    }
+
+    fn take(&mut self, body: &[u8]) {
+        self.body.clear();
+        self.body.extend_from_slice(body);
+        // One large body does not make a large buffer for ever.
+        self.body.shrink_to(64 << 10);
+    }
+}
+
+impl Lines {
+    fn accept(&mut self, shared: &Shared, sender: &Sender<'_>, value: Value<'_, '_>) -> Outcome {
+        match self.try_accept(shared, sender, value) {
+            Ok(receipt) => Outcome::Stored(receipt),
+            Err(outcome) => outcome,
+        }
+    }
+
+    fn try_accept(
+        &mut self,
+        shared: &Shared,
+        sender: &Sender<'_>,
+        value: Value<'_, '_>,
+    ) -> Result<Receipt, Outcome> {
+        let bad = |text: Cow<'static, str>| Outcome::Error(ApiError::bad_request(text));
+        let message = Message::read(value).map_err(|error| bad(error.0))?;
+        let payload = &message.payload;
+        self.urls.clear();
+        let urls = Urls::read(&message, shared.rules, &mut self.urls)
+            .map_err(|_| bad("payload.url, payload.referrer: Invalid URL.".into()))?;
+        let website =
+            website(payload.target, &shared.directory).map_err(|text| bad(text.into()))?;
+
+        let agent = payload.user_agent.filter(|agent| !agent.is_empty()).unwrap_or(sender.agent);
+        let client = self.agents.get(agent);
+        if client.bot && !shared.count_bots {
+            shared.telemetry.bots.add(1);
+            return Err(Outcome::Bot);
+        }
+        let address = self.address(shared, sender, payload);
+        if address.is_some_and(|address| shared.blocked.contains(address)) {
+            shared.telemetry.blocked.add(1);
+            return Err(Outcome::Error(ApiError::Forbidden));
+        }
+        let place = place(shared, sender, payload, address);
+
+        let now_ms = clock::now_ms();
+        let explicit_ms = payload.timestamp_ms.map(|at| at.clamp(TIME_MS_MIN, now_ms));
+        let explicit_ms =
+            explicit_ms.filter(|at| *at < now_ms || payload.timestamp_ms < Some(now_ms));
+        let mut id_text = [0; 36];
+        let visitor = Visitor {
+            website: website.id.hyphenated().encode_lower(&mut id_text),
+            address: &self.address,
+            agent,
+            distinct_id: payload.id.map(|id| cut(id, limits::DISTINCT_ID_CHARS_MAX)),
+        };
+        let token = sender.token.or(message.cache);
+        let token = token.and_then(|token| shared.identity.cache_key.verify(token));
+        let resolved = shared.identity.resolve(
+            &mut self.salt,
+            &visitor,
+            website.key,
+            token,
+            explicit_ms,
+            now_ms,
+        );
+        let mut event = Event {
+            website_key: website.key,
+            session_id: resolved.session_id,
+            visit_id: resolved.claims.visit_id,
+            created_at: explicit_ms.unwrap_or(now_ms),
+            ..Event::default()
+        };
+        fill_client(&mut event, payload, &client, &place);
+        let urls = urls.texts(&self.urls);
+        fill_kind(&mut event, &message, &urls);
+        if let Some(data) = payload.data.filter(|_| message.kind != Type::Performance) {
+            self.data.flatten(data);
+        } else {
+            self.data.encoded.clear();
+        }
+        // The scratch is filled before the event borrows from it.
+        let money = payload.data.filter(|_| event.kind == EventKind::Custom);
+        let (revenue, encoded) = self.data.revenue_and_encoded(money);
+        event.revenue = revenue;
+        event.data = encoded;
+        push(self.producer.as_mut(), &event).map_err(Outcome::Refused)?;
+        shared.telemetry.admitted.add(1);
+        Ok(receipt(&shared.identity, &resolved.claims))
+    }
+
+    /// The visitor's address, whose text is left in `self.address` for the hash. A sender that is trusted may name it
+    /// in the payload, and then the text is hashed as it came.
+    fn address(
+        &mut self,
+        shared: &Shared,
+        sender: &Sender<'_>,
+        payload: &Payload<'_, '_>,
+    ) -> Option<IpAddr> {
+        self.address.clear();
+        if let Some(named) = payload.ip.filter(|ip| sender.trusted && !ip.is_empty()) {
+            self.address.push_str(named);
+            return client_ip::address(named);
+        }
+        let configured = shared.client_ip_header.as_deref();
+        let headers = sender.request.headers();
+        let address = client_ip(sender.peer, headers, &shared.trusted, configured);
+        // Writing to a string cannot fail.
+        let _ = write!(self.address, "{address}");
+        Some(address)
+    }
+}
+
+/// The earliest time that is stored: the year 1; what is before counts as it.
+const TIME_MS_MIN: i64 = -62_135_596_800_000;
+
+fn website(target: Option<Target>, directory: &Directory) -> Result<Website, &'static str> {
+    match target {
+        Some(Target::Website(id)) => directory.get(id).ok_or("Website not found."),
+        // Links and pixels do not exist here yet, so no id is one of them.
+        Some(Target::Link(_)) => Err("Link not found."),
+        Some(Target::Pixel(_)) => Err("Pixel not found."),
+        None => Err("Exactly one of website, link, or pixel must be provided"),
+    }
+}
+
+fn place<'p>(
+    shared: &'p Shared,
+    sender: &Sender<'p>,
+    payload: &Payload<'_, '_>,
+    address: Option<IpAddr>,
+) -> Place<'p> {
+    let Some(address) = address.filter(|address| !geo::is_local(*address)) else {
+        return Place::default();
+    };
+    let headers = sender.request.headers();
+    let from_proxy = (sender.trusted && payload.ip.is_none())
+        .then(|| geo::from_headers(|name| headers.get(name).map(|value| value.as_bytes())))
+        .flatten();
+    from_proxy.or_else(|| Some(shared.geo.as_ref()?.lookup(address))).unwrap_or_default()
+}
+
+/// Page and referrer, still in pieces.
+struct Urls<'s> {
+    page: page_url::PageUrl<'s>,
+    referrer: Option<Referrer<'s>>,
+    title: Option<Piece<'s>>,
+}
+
+/// The same as texts.
+struct UrlTexts<'s> {
+    host: &'s str,
+    path: &'s str,
+    query: &'s str,
+    title: Option<&'s str>,
+    utm: [Option<&'s str>; 5],
+    click_id: Option<&'static str>,
+    referrer: Option<[&'s str; 3]>,
+}
+
+impl<'b> Urls<'b> {
+    fn read(
+        message: &Message<'_, 'b>,
+        rules: PathRules,
+        scratch: &mut Scratch,
+    ) -> Result<Self, page_url::InvalidUrl> {
+        let payload = &message.payload;
+        let rules = PathRules { bare: message.kind == Type::Performance, ..rules };
+        let page = page_url::page(payload.url, payload.hostname, rules, scratch)?;
+        let referrer = page_url::referrer(payload.referrer, payload.hostname, scratch)?;
+        let title = payload.title.map(|title| page_url::title(title, scratch));
+        Ok(Self { page, referrer, title })
+    }
+
+    fn texts<'s>(&'s self, scratch: &'s Scratch) -> UrlTexts<'s> {
+        let long = |piece: &'s Piece<'b>| cut(scratch.text(piece), limits::LONG_TEXT_CHARS_MAX);
+        let page = &self.page;
+        let utm = page.utm.each_ref().map(|piece| {
+            piece.as_ref().map(|piece| cut(scratch.text(piece), limits::UTM_CHARS_MAX))
+        });
+        UrlTexts {
+            host: cut(scratch.text(&page.host), limits::HOSTNAME_CHARS_MAX),
+            path: long(&page.path),
+            query: long(&page.query),
+            title: self.title.as_ref().map(long),
+            utm,
+            click_id: page.click_id,
+            referrer: self
+                .referrer
+                .as_ref()
+                .map(|r| [long(&r.domain), long(&r.path), long(&r.query)]),
+        }
+    }
+}
+
+/// What every event says of the visitor.
+fn fill_client<'e>(
+    event: &mut Event<'e>,
+    payload: &Payload<'_, 'e>,
+    client: &Client,
+    place: &'e Place<'e>,
+) {
+    let named = |text: Option<&'e str>| text.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX));
+    let screen = payload.screen.map(|screen| cut(screen, limits::SCREEN_CHARS_MAX));
+    event.set(Text::Browser, named(payload.browser).or(client.browser));
+    event.set(Text::Os, named(payload.os).or(client.os));
+    let device = device_with_screen(client.device, screen);
+    event.set(Text::Device, named(payload.device).or(Some(device)));
+    event.set(Text::Screen, screen);
+    event.set(Text::Language, payload.language.map(|text| cut(text, limits::LANGUAGE_CHARS_MAX)));
+    event.set(Text::DistinctId, payload.id.map(|text| cut(text, limits::DISTINCT_ID_CHARS_MAX)));
+    event.set(Text::Country, place.country.as_deref());
+    let region = place.region.as_deref();
+    event.set(Text::Region, region.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX)));
+    event.set(Text::City, place.city.as_deref().map(|text| cut(text, limits::CITY_CHARS_MAX)));
+}
+
+/// What depends on the kind of message.
+fn fill_kind<'e>(event: &mut Event<'e>, message: &Message<'_, 'e>, urls: &UrlTexts<'e>) {
+    let payload = &message.payload;
+    event.kind = match message.kind {
+        Type::Identify => EventKind::Identify,
+        Type::Performance => EventKind::Performance,
+        Type::Event if payload.name.is_some_and(|name| !name.is_empty()) => EventKind::Custom,
+        Type::Event => EventKind::PageView,
+    };
+    match event.kind {
+        EventKind::Identify => {}
+        EventKind::Performance => {
+            event.set(Text::UrlPath, Some(urls.path));
+            event.set(Text::PageTitle, urls.title);
+            event.vitals = payload.vitals;
+        }
+        _ => fill_page(event, payload, urls),
+    }
+    if event.kind != EventKind::Performance {
+        event.vitals = Vitals::default();
+    }
+}
+
+fn fill_page<'e>(event: &mut Event<'e>, payload: &Payload<'_, 'e>, urls: &UrlTexts<'e>) {
+    let named = payload.hostname.map(|host| cut(host, limits::HOSTNAME_CHARS_MAX));
+    let hostname = named.or(Some(urls.host).filter(|host| !host.is_empty()));
+    event.set(Text::Hostname, hostname);
+    event.set(Text::UrlPath, Some(urls.path));
+    event.set(Text::UrlQuery, Some(urls.query));
+    event.set(Text::PageTitle, urls.title);
+    if let Some([domain, path, query]) = urls.referrer {
+        event.set(Text::ReferrerDomain, Some(domain));
+        event.set(Text::ReferrerPath, Some(path));
+        event.set(Text::ReferrerQuery, Some(query));
+    }
+    let [source, medium, campaign, content, term] = urls.utm;
+    event.set(Text::UtmSource, source);
+    event.set(Text::UtmMedium, medium);
+    event.set(Text::UtmCampaign, campaign);
+    event.set(Text::UtmContent, content);
+    event.set(Text::UtmTerm, term);
+    event.set(Text::ClickId, urls.click_id);
+    event.set(
+        Text::EventName,
+        payload
+            .name
+            .filter(|name| !name.is_empty())
+            .map(|name| cut(name, limits::EVENT_NAME_CHARS_MAX)),
+    );
+    event.set(Text::Tag, payload.tag.map(|tag| cut(tag, limits::TAG_CHARS_MAX)));
+    let landing = Landing {
+        referrer_domain: urls.referrer.map(|[domain, ..]| domain),
+        hostname,
+        query: urls.query,
+        utm_source: source,
+        utm_medium: medium,
+        utm_campaign: campaign,
+    };
+    event.set(Text::Channel, channel(&landing));
+}
+
+fn push(producer: Option<&mut Producer>, event: &Event<'_>) -> Result<(), Refusal> {
+    let producer = producer.ok_or(Refusal::RingFull)?;
+    let length = event.encoded_len();
+    producer.push(length, |room| event.encode(room)).map(|_| ()).map_err(|_| Refusal::RingFull)
+}
+
+fn receipt(identity: &Identity, claims: &Claims) -> Receipt {
+    let mut token = [0; TOKEN_CHARS];
+    identity.cache_key.sign(claims, &mut token);
+    Receipt { token, session_id: claims.session_id, visit_id: claims.visit_id }
+}
