@@ -1,1 +1,5 @@
 //! The one integration binary: routes through the real application, real processes, recorded answers.
+
+mod app;
+mod auth;
+mod websites;
