@@ -31,6 +31,7 @@ async fn log_in(
     auth: web::Data<Auth>,
 ) -> Result<HttpResponse, ApiError> {
     let Credentials { username, password } = body.into_inner();
+    // The peer itself and no header, since anybody can write one; behind a proxy all share its count.
     let address = request.peer_addr().map(|peer| peer.ip());
     let (token, caller) = auth.log_in(&username, password, address).await?;
     Ok(HttpResponse::Ok().json(json!({ "token": token, "user": with_teams(&caller) })))

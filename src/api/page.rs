@@ -53,7 +53,7 @@ impl Page {
 
     /// The answer: the page's rows, and how many there are on all pages.
     #[must_use]
-    pub fn answer(&self, rows: Vec<Value>, count: i64) -> Value {
+    pub fn answer(&self, rows: &[Value], count: i64) -> Value {
         let mut answer =
             json!({ "data": rows, "count": count, "page": self.number, "pageSize": self.size });
         if let Some(search) = &self.search {

@@ -46,7 +46,8 @@ async fn list(
         row["user"] = json!({ "id": caller.user_id.to_string(), "username": caller.username });
         row
     };
-    Ok(HttpResponse::Ok().json(page.answer(rows.iter().map(with_user).collect(), count)))
+    let rows: Vec<Value> = rows.iter().map(with_user).collect();
+    Ok(HttpResponse::Ok().json(page.answer(&rows, count)))
 }
 
 #[derive(Deserialize)]
@@ -102,6 +103,7 @@ async fn show(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::option_option, reason = "absent, null and a value mean three things")]
 struct Change {
     #[serde(default, deserialize_with = "present")]
     name: Option<String>,
