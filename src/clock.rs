@@ -10,6 +10,13 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// A time in ms since 1970 as answers write it: `2026-03-01T00:00:00.000Z`. Years beyond 9999 become the last one.
+#[must_use]
+pub fn iso(at_ms: i64) -> String {
+    let at = jiff::Timestamp::from_millisecond(at_ms).unwrap_or(jiff::Timestamp::MAX);
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
 /// A point on the monotonic clock, for durations and deadlines.
 #[must_use]
 pub fn instant() -> Instant {

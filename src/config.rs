@@ -107,6 +107,12 @@ pub struct Config {
     pub salt_rotation: String,
 }
 
+/// The password for `sumimi user password`; a variable only, since arguments can be seen by others.
+#[must_use]
+pub fn new_password() -> Option<String> {
+    std::env::var("SUMIMI_NEW_PASSWORD").ok()
+}
+
 impl Config {
     /// Every variable with its effective value, as people would write it; secrets only as present or not.
     #[must_use]

@@ -19,7 +19,7 @@ pub mod identity;
 pub mod intake;
 pub mod limits;
 pub mod ring;
-//pub mod server;
+pub mod server;
 pub mod store;
 pub mod telemetry;
 pub mod tracker;

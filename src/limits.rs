@@ -64,6 +64,15 @@ pub const WAL_BYTES_MAX: usize = 16 << 20;
 
 /// Websites of one server.
 pub const WEBSITES_MAX: usize = 1 << 20;
+/// Characters of a website's name, domain and share id.
+pub const WEBSITE_NAME_CHARS_MAX: usize = 100;
+pub const WEBSITE_DOMAIN_CHARS_MAX: usize = 500;
+pub const SHARE_ID_CHARS_MAX: usize = 50;
+/// Bytes of a website's replay settings, which are kept for their sender and not acted upon.
+pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
+/// Rows of one page of a list when no size is asked for, and at most.
+pub const PAGE_ROWS_DEFAULT: i64 = 20;
+pub const PAGE_ROWS_MAX: i64 = 1_000;
 /// Sessions whose visit is remembered between requests.
 pub const VISIT_SLOTS: usize = 1 << 18;
 /// User agents remembered per worker.
@@ -73,6 +82,25 @@ pub const AGENT_BYTES_MAX: usize = 1_024;
 
 /// A login is valid this long.
 pub const LOGIN_MS_MAX: i64 = 30 * 24 * 3_600_000;
+/// Logins that are remembered as ended before their time; beyond it, logging out ends all logins of the user.
+pub const ENDED_LOGINS_MAX: usize = 10_000;
+/// Hashing one password; one at a time.
+pub const PASSWORD_BYTES: usize = 19 << 20;
+/// Characters of a password, and of the generated one.
+pub const PASSWORD_CHARS_MIN: usize = 8;
+pub const PASSWORD_GENERATED_CHARS: usize = 20;
+/// Characters of a secret given in the settings.
+pub const SECRET_CHARS_MIN: usize = 16;
+/// Passwords that may wait to be hashed, and how long; beyond it the answer is 503.
+pub const PASSWORDS_WAITING_MAX: usize = 16;
+pub const PASSWORD_WAIT_MS_MAX: u64 = 5_000;
+/// Names and addresses whose wrong logins are counted.
+pub const GUESS_SLOTS: usize = 1 << 10;
+/// Wrong logins of one name or address that are answered without delay.
+pub const GUESSES_FREE_MAX: u32 = 5;
+/// The longest delay of an answer to a login, and how long wrong logins are remembered.
+pub const GUESS_DELAY_MS_MAX: u64 = 1_000;
+pub const GUESS_MEMORY_MS: i64 = 10 * 60_000;
 /// Graceful stop: open requests get this long.
 pub const SHUTDOWN_SECONDS_MAX: u64 = 5;
 
@@ -80,8 +108,6 @@ pub const SHUTDOWN_SECONDS_MAX: u64 = 5;
 pub const ENGINE_OVERHEAD_MB: usize = 55;
 /// One HTTP worker: its connections' buffers, its parser's and its agent cache.
 pub const WORKER_BYTES: usize = 12 << 20;
-/// Hashing one password; one at a time.
-pub const PASSWORD_BYTES: usize = 19 << 20;
 /// The program's own pages, the website directory, compressed assets.
 pub const PROGRAM_BYTES: usize = 24 << 20;
 

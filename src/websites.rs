@@ -42,6 +42,21 @@ impl Directory {
         self.0.store(std::sync::Arc::new(map));
     }
 
+    /// Adds a website or replaces the one of the same id. Changes come one at a time (`store::websites` makes them
+    /// while it holds the configuration connection), so no other change can be lost.
+    pub fn put(&self, website: Website) {
+        let mut map = HashMap::clone(&self.0.load());
+        map.insert(website.id, website);
+        self.0.store(std::sync::Arc::new(map));
+    }
+
+    /// Takes a website out; events for it are refused from now on.
+    pub fn remove(&self, id: Uuid) {
+        let mut map = HashMap::clone(&self.0.load());
+        map.remove(&id);
+        self.0.store(std::sync::Arc::new(map));
+    }
+
     /// Number of websites.
     #[must_use]
     pub fn len(&self) -> usize {

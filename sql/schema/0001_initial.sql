@@ -98,10 +98,13 @@ CREATE TABLE main.user_account (
     username      VARCHAR NOT NULL UNIQUE,
     password_hash VARCHAR NOT NULL,
     role          VARCHAR NOT NULL,           -- admin, user, view-only
-    token_epoch   BIGINT  NOT NULL DEFAULT 0, -- raised on logout-everywhere and password change: older tokens die
+    token_epoch   BIGINT  NOT NULL DEFAULT 0, -- raised on password change: tokens of another epoch are dead
     created_at    BIGINT  NOT NULL,
     updated_at    BIGINT
 );
+
+-- Logins that were ended before their time. A row may go when its login has expired anyway.
+CREATE TABLE main.ended_login (login_id UBIGINT NOT NULL, expires_at BIGINT NOT NULL);
 
 CREATE SEQUENCE main.website_key_sequence START 1;
 
@@ -116,5 +119,7 @@ CREATE TABLE main.website (
     created_by  UUID,
     reset_at    BIGINT,
     created_at  BIGINT NOT NULL,
-    updated_at  BIGINT
+    updated_at  BIGINT,
+    replay_enabled BOOLEAN NOT NULL DEFAULT false, -- kept for API clients; nothing is recorded
+    replay_config  VARCHAR                         -- JSON object, as it was sent
 );

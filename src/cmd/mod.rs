@@ -2,5 +2,5 @@
 
 pub mod config;
 pub mod healthcheck;
-//pub mod serve;
-//pub mod user;
+pub mod serve;
+pub mod user;

@@ -1,1 +1,266 @@
-//! Users.
+//! People who sign in. The tables are the truth; [`Accounts`] keeps all of them in memory, so that checking a token
+//! asks the database nothing. The copy is replaced whole, while the configuration connection is held, so a reader
+//! sees either all of a change or nothing of it, and two changes cannot overwrite each other's copy.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use arc_swap::ArcSwap;
+use duckdb::{Connection, params};
+use uuid::Uuid;
+
+use super::Store;
+use crate::{clock, limits};
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything, on every website.
+    Admin,
+    /// Everything on their own websites.
+    User,
+    /// Look at their own websites.
+    ViewOnly,
+}
+
+impl Role {
+    /// The role of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Admin, Self::User, Self::ViewOnly].into_iter().find(|role| role.name() == name)
+    }
+
+    /// Its name in the API and in the table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::User => "user",
+            Self::ViewOnly => "view-only",
+        }
+    }
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub id: Uuid,
+    pub username: String,
+    pub role: Role,
+    /// In PHC form (`auth::password`).
+    pub password_hash: String,
+    /// Tokens carry the epoch in which they were made; those of another epoch are dead.
+    pub token_epoch: i64,
+    /// ms since 1970 UTC.
+    pub created_at: i64,
+}
+
+/// The copy in memory.
+#[derive(Default)]
+struct Known {
+    by_id: HashMap<Uuid, Arc<Account>>,
+    ended_logins: HashSet<u64>,
+}
+
+/// All users, and the logins that were ended before their time. Methods that change something block.
+pub struct Accounts {
+    store: Arc<Store>,
+    known: ArcSwap<Known>,
+}
+
+impl Accounts {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn open(store: Arc<Store>) -> Result<Self> {
+        let known = store.with_admin(|connection| load(connection))?;
+        Ok(Self { store, known: ArcSwap::from_pointee(known) })
+    }
+
+    /// The user of an id.
+    #[must_use]
+    pub fn by_id(&self, id: Uuid) -> Option<Arc<Account>> {
+        self.known.load().by_id.get(&id).cloned()
+    }
+
+    /// The user of a name; names compare by every character.
+    #[must_use]
+    pub fn by_name(&self, username: &str) -> Option<Arc<Account>> {
+        self.known.load().by_id.values().find(|account| account.username == username).cloned()
+    }
+
+    /// Whether there is nobody yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.load().by_id.is_empty()
+    }
+
+    /// Whether a login was ended before its time.
+    #[must_use]
+    pub fn is_ended(&self, login_id: u64) -> bool {
+        self.known.load().ended_logins.contains(&login_id)
+    }
+
+    /// Adds a user; `None` when the name is taken.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn create(&self, username: &str, role: Role, password_hash: &str) -> Result<Option<Uuid>> {
+        let id = Uuid::new_v4();
+        self.change(|connection| {
+            let taken: i64 = connection.query_row(
+                "SELECT count(*) FROM main.user_account WHERE username = ?",
+                [username],
+                |row| row.get(0),
+            )?;
+            if taken > 0 {
+                return Ok(None);
+            }
+            connection.execute(
+                "INSERT INTO main.user_account
+                     (user_id, username, password_hash, role, token_epoch, created_at)
+                 VALUES (?::UUID, ?, ?, ?, 0, ?)",
+                params![id.to_string(), username, password_hash, role.name(), clock::now_ms()],
+            )?;
+            Ok(Some(id))
+        })
+    }
+
+    /// Sets a new password and ends all logins of the user; false when there is no such user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn set_password(&self, id: Uuid, password_hash: &str) -> Result<bool> {
+        self.change(|connection| {
+            let changed = connection.execute(
+                "UPDATE main.user_account
+                 SET password_hash = ?, token_epoch = token_epoch + 1, updated_at = ?
+                 WHERE user_id = ?::UUID",
+                params![password_hash, clock::now_ms(), id.to_string()],
+            )?;
+            Ok(changed > 0)
+        })
+    }
+
+    /// Removes a user, and with it all its logins; false when there is no such user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn remove(&self, id: Uuid) -> Result<bool> {
+        self.change(|connection| {
+            let sql = "DELETE FROM main.user_account WHERE user_id = ?::UUID";
+            Ok(connection.execute(sql, [id.to_string()])? > 0)
+        })
+    }
+
+    /// Ends one login. When too many are remembered already, it ends all logins of the user instead, so that
+    /// nobody can fill the memory by signing in and out.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn end_login(&self, user_id: Uuid, login_id: u64, expires_at: i64) -> Result<()> {
+        self.change(|connection| {
+            connection
+                .execute("DELETE FROM main.ended_login WHERE expires_at < ?", [clock::now_ms()])?;
+            let remembered: i64 =
+                connection
+                    .query_row("SELECT count(*) FROM main.ended_login", [], |row| row.get(0))?;
+            if remembered < i64::try_from(limits::ENDED_LOGINS_MAX)? {
+                connection.execute(
+                    "INSERT INTO main.ended_login VALUES (?, ?)",
+                    params![login_id, expires_at],
+                )?;
+            } else {
+                connection.execute(
+                    "UPDATE main.user_account SET token_epoch = token_epoch + 1
+                     WHERE user_id = ?::UUID",
+                    [user_id.to_string()],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    fn change<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        self.store.with_admin(|connection| {
+            let outcome = work(connection)?;
+            self.known.store(Arc::new(load(connection)?));
+            Ok(outcome)
+        })
+    }
+}
+
+fn load(connection: &Connection) -> Result<Known> {
+    let mut known = Known::default();
+    let mut statement = connection.prepare(
+        "SELECT user_id::VARCHAR, username, role, password_hash, token_epoch, created_at
+         FROM main.user_account",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, role): (String, String) = (row.get(0)?, row.get(2)?);
+        let account = Account {
+            id: Uuid::try_parse(&id).context("a user id is no UUID")?,
+            username: row.get(1)?,
+            role: Role::from_name(&role).ok_or_else(|| anyhow!("unknown role {role:?}"))?,
+            password_hash: row.get(3)?,
+            token_epoch: row.get(4)?,
+            created_at: row.get(5)?,
+        };
+        known.by_id.insert(account.id, Arc::new(account));
+    }
+    let mut statement = connection.prepare("SELECT login_id FROM main.ended_login")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        known.ended_logins.insert(row.get(0)?);
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts(directory: &std::path::Path) -> Accounts {
+        let store = Arc::new(Store::open(directory).expect("a new store"));
+        Accounts::open(store).expect("readable tables")
+    }
+
+    #[test]
+    fn a_change_is_seen_at_once_and_after_opening_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let id = {
+            let accounts = accounts(directory.path());
+            assert!(accounts.is_empty());
+            let id = accounts.create("Zoë 山", Role::User, "hash").expect("works").expect("new");
+            assert_eq!(accounts.create("Zoë 山", Role::Admin, "x").expect("works"), None);
+            assert!(accounts.by_name("zoë 山").is_none(), "names compare by every character");
+            assert!(accounts.set_password(id, "other").expect("works"));
+            accounts.end_login(id, u64::MAX, i64::MAX).expect("works");
+            id
+        };
+        let accounts = accounts(directory.path());
+        let account = accounts.by_name("Zoë 山").expect("kept");
+        assert_eq!((account.id, account.role, account.token_epoch), (id, Role::User, 1));
+        assert_eq!(account.password_hash, "other");
+        assert!(accounts.is_ended(u64::MAX));
+        assert!(!accounts.is_ended(1));
+        assert!(accounts.remove(id).expect("works"));
+        assert!(!accounts.remove(id).expect("works"));
+        assert!(!accounts.set_password(id, "x").expect("works"));
+        assert!(accounts.is_empty());
+    }
+
+    #[test]
+    fn an_expired_login_is_forgotten() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let accounts = accounts(directory.path());
+        let id = accounts.create("ann", Role::User, "hash").expect("works").expect("new");
+        accounts.end_login(id, 1, 5).expect("works");
+        accounts.end_login(id, 2, i64::MAX).expect("works");
+        assert!(!accounts.is_ended(1));
+        assert!(accounts.is_ended(2));
+    }
+}

@@ -1,1 +1,382 @@
-//! The rows of the website table.
+//! The rows of the website table, and what goes with a website when it goes. Every change reaches the [`Directory`]
+//! before the function returns and while the configuration connection is held: the next event for a new website is
+//! accepted, the next one for a deleted website is not, and changes cannot overtake each other.
+//!
+//! A website's key is never used again, so events that were already in a ring when their website was deleted belong
+//! to nobody and are never shown.
+
+use anyhow::{Context, Result};
+use duckdb::{Connection, Row, params};
+use uuid::Uuid;
+
+use super::Store;
+use crate::websites::{Directory, Website};
+use crate::{clock, limits};
+
+/// A website as the API shows it. Times are in ms since 1970 UTC.
+#[derive(Clone, Debug)]
+pub struct WebsiteRow {
+    pub key: u32,
+    pub id: Uuid,
+    pub name: String,
+    pub domain: String,
+    pub share_id: Option<String>,
+    pub user_id: Option<Uuid>,
+    pub team_id: Option<Uuid>,
+    pub created_by: Option<Uuid>,
+    pub reset_at: Option<i64>,
+    pub created_at: i64,
+    pub updated_at: Option<i64>,
+    pub replay_enabled: bool,
+    /// A JSON object.
+    pub replay_config: Option<String>,
+}
+
+/// A website to be created.
+pub struct NewWebsite {
+    pub id: Uuid,
+    pub name: String,
+    pub domain: String,
+    pub share_id: Option<String>,
+    pub owner: Uuid,
+}
+
+/// What to change; `None` leaves a field as it is.
+#[derive(Default)]
+pub struct WebsiteChange {
+    pub name: Option<String>,
+    pub domain: Option<String>,
+    pub share_id: Option<Option<String>>,
+    pub replay_enabled: Option<bool>,
+    pub replay_config: Option<Option<String>>,
+}
+
+/// Why a website was not created or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    IdTaken,
+    ShareIdTaken,
+    TooMany,
+    Unknown,
+}
+
+const COLUMNS: &str = "website_key, website_id::VARCHAR, name, domain, share_id, user_id::VARCHAR,
+    team_id::VARCHAR, created_by::VARCHAR, reset_at, created_at, updated_at, replay_enabled,
+    replay_config";
+
+/// Takes the rows of one website out of the event tables.
+const FORGET: [&str; 4] = [
+    "DELETE FROM facts.event WHERE website_key = ?",
+    "DELETE FROM facts.event_data WHERE website_key = ?",
+    "DELETE FROM facts.session_data WHERE website_key = ?",
+    "DELETE FROM facts.revenue WHERE website_key = ?",
+];
+
+/// All of these block.
+impl Store {
+    /// All websites, for the directory.
+    ///
+    /// # Errors
+    /// When the database fails; so with all of these.
+    pub fn websites(&self) -> Result<Vec<Website>> {
+        self.with_admin(|connection| {
+            let mut statement =
+                connection.prepare(&format!("SELECT {COLUMNS} FROM main.website"))?;
+            let mut rows = statement.query([])?;
+            let mut websites = Vec::new();
+            while let Some(row) = rows.next()? {
+                websites.push(entry(&read(row)?));
+            }
+            Ok(websites)
+        })
+    }
+
+    /// One website.
+    pub fn website(&self, id: Uuid) -> Result<Option<WebsiteRow>> {
+        self.with_admin(|connection| find(connection, id))
+    }
+
+    /// One page of a user's websites in the order in which they were created, and how many there are in all.
+    /// `search` is looked for in names and domains, in any case.
+    pub fn websites_of(
+        &self,
+        owner: Uuid,
+        search: &str,
+        limit: i64,
+        offset: i64,
+    ) -> Result<(Vec<WebsiteRow>, i64)> {
+        const WHERE: &str = "user_id = $1::UUID AND ($2 = '' OR
+            contains(lower(name), lower($2)) OR contains(lower(domain), lower($2)))";
+        self.with_admin(|connection| {
+            let count = connection.query_row(
+                &format!("SELECT count(*) FROM main.website WHERE {WHERE}"),
+                params![owner.to_string(), search],
+                |row| row.get(0),
+            )?;
+            let mut statement = connection.prepare(&format!(
+                "SELECT {COLUMNS} FROM main.website WHERE {WHERE}
+                 ORDER BY website_key LIMIT $3 OFFSET $4"
+            ))?;
+            let mut rows = statement.query(params![owner.to_string(), search, limit, offset])?;
+            let mut page = Vec::new();
+            while let Some(row) = rows.next()? {
+                page.push(read(row)?);
+            }
+            Ok((page, count))
+        })
+    }
+
+    /// Creates a website and gives it its key.
+    pub fn create_website(
+        &self,
+        directory: &Directory,
+        new: &NewWebsite,
+    ) -> Result<Result<WebsiteRow, Refused>> {
+        self.with_admin(|connection| {
+            if directory.len() >= limits::WEBSITES_MAX {
+                return Ok(Err(Refused::TooMany));
+            }
+            if find(connection, new.id)?.is_some() {
+                return Ok(Err(Refused::IdTaken));
+            }
+            if is_share_id_taken(connection, new.share_id.as_deref(), new.id)? {
+                return Ok(Err(Refused::ShareIdTaken));
+            }
+            let (now, owner) = (clock::now_ms(), new.owner.to_string());
+            connection.execute(
+                "INSERT INTO main.website (website_key, website_id, name, domain, share_id,
+                     user_id, created_by, created_at, updated_at)
+                 VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?,
+                     ?::UUID, ?::UUID, ?, ?)",
+                params![
+                    new.id.to_string(),
+                    new.name,
+                    new.domain,
+                    new.share_id,
+                    owner,
+                    owner,
+                    now,
+                    now
+                ],
+            )?;
+            let row = find(connection, new.id)?.context("the new website is not there")?;
+            directory.put(entry(&row));
+            Ok(Ok(row))
+        })
+    }
+
+    /// Changes what is named in `change`.
+    pub fn change_website(
+        &self,
+        id: Uuid,
+        change: &WebsiteChange,
+    ) -> Result<Result<WebsiteRow, Refused>> {
+        self.with_admin(|connection| {
+            let Some(mut row) = find(connection, id)? else { return Ok(Err(Refused::Unknown)) };
+            let wanted = change.share_id.as_ref().and_then(Option::as_deref);
+            if is_share_id_taken(connection, wanted, id)? {
+                return Ok(Err(Refused::ShareIdTaken));
+            }
+            set(&mut row.name, change.name.as_ref());
+            set(&mut row.domain, change.domain.as_ref());
+            set(&mut row.share_id, change.share_id.as_ref());
+            set(&mut row.replay_enabled, change.replay_enabled.as_ref());
+            set(&mut row.replay_config, change.replay_config.as_ref());
+            row.updated_at = Some(clock::now_ms());
+            connection.execute(
+                "UPDATE main.website SET name = ?, domain = ?, share_id = ?, replay_enabled = ?,
+                     replay_config = ?, updated_at = ?
+                 WHERE website_id = ?::UUID",
+                params![
+                    row.name,
+                    row.domain,
+                    row.share_id,
+                    row.replay_enabled,
+                    row.replay_config,
+                    row.updated_at,
+                    id.to_string()
+                ],
+            )?;
+            Ok(Ok(row))
+        })
+    }
+
+    /// Deletes a website and all its events, together or not at all; false when there is no such website.
+    pub fn delete_website(&self, directory: &Directory, id: Uuid) -> Result<bool> {
+        self.with_admin(|connection| {
+            let Some(row) = find(connection, id)? else { return Ok(false) };
+            let transaction = connection.transaction()?;
+            for sql in FORGET {
+                transaction.execute(sql, [row.key])?;
+            }
+            let sql = "DELETE FROM main.website WHERE website_id = ?::UUID";
+            transaction.execute(sql, [id.to_string()])?;
+            transaction.commit()?;
+            directory.remove(id);
+            Ok(true)
+        })
+    }
+
+    /// Deletes all events of a website. What comes later with an earlier time is kept but not shown.
+    pub fn reset_website(&self, directory: &Directory, id: Uuid) -> Result<bool> {
+        self.with_admin(|connection| {
+            let Some(mut row) = find(connection, id)? else { return Ok(false) };
+            let now = clock::now_ms();
+            let transaction = connection.transaction()?;
+            for sql in FORGET {
+                transaction.execute(sql, [row.key])?;
+            }
+            transaction.execute(
+                "UPDATE main.website SET reset_at = ?, updated_at = ? WHERE website_id = ?::UUID",
+                params![now, now, id.to_string()],
+            )?;
+            transaction.commit()?;
+            row.reset_at = Some(now);
+            directory.put(entry(&row));
+            Ok(true)
+        })
+    }
+}
+
+fn set<T: Clone>(field: &mut T, value: Option<&T>) {
+    if let Some(value) = value {
+        field.clone_from(value);
+    }
+}
+
+fn find(connection: &Connection, id: Uuid) -> Result<Option<WebsiteRow>> {
+    let mut statement = connection
+        .prepare(&format!("SELECT {COLUMNS} FROM main.website WHERE website_id = ?::UUID"))?;
+    let mut rows = statement.query([id.to_string()])?;
+    rows.next()?.map(read).transpose()
+}
+
+/// Whether another website has this share id.
+fn is_share_id_taken(connection: &Connection, share_id: Option<&str>, id: Uuid) -> Result<bool> {
+    let Some(share_id) = share_id else { return Ok(false) };
+    let others: i64 = connection.query_row(
+        "SELECT count(*) FROM main.website WHERE share_id = ? AND website_id <> ?::UUID",
+        params![share_id, id.to_string()],
+        |row| row.get(0),
+    )?;
+    Ok(others > 0)
+}
+
+/// Reads the [`COLUMNS`].
+fn read(row: &Row<'_>) -> Result<WebsiteRow> {
+    let uuid = |column| -> Result<Option<Uuid>> {
+        let text: Option<String> = row.get(column)?;
+        Ok(text.as_deref().map(Uuid::try_parse).transpose()?)
+    };
+    Ok(WebsiteRow {
+        key: row.get(0)?,
+        id: uuid(1)?.context("a website without id")?,
+        name: row.get(2)?,
+        domain: row.get(3)?,
+        share_id: row.get(4)?,
+        user_id: uuid(5)?,
+        team_id: uuid(6)?,
+        created_by: uuid(7)?,
+        reset_at: row.get(8)?,
+        created_at: row.get(9)?,
+        updated_at: row.get(10)?,
+        replay_enabled: row.get(11)?,
+        replay_config: row.get(12)?,
+    })
+}
+
+fn entry(row: &WebsiteRow) -> Website {
+    Website { key: row.key, id: row.id, reset_at: row.reset_at, owner: row.user_id }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: Uuid = Uuid::from_u128(7);
+
+    fn new(id: u128, name: &str, share_id: Option<&str>) -> NewWebsite {
+        NewWebsite {
+            id: Uuid::from_u128(id),
+            name: name.to_owned(),
+            domain: format!("{id}.example"),
+            share_id: share_id.map(str::to_owned),
+            owner: OWNER,
+        }
+    }
+
+    /// One row in every event table.
+    fn add_events(store: &Store, key: u32) {
+        store
+            .with_admin(|connection| {
+                for sql in [
+                    "INSERT INTO facts.event (website_key, event_id, session_id, visit_id,
+                         created_at, event_type, has_data) VALUES (?, 1, 1, 1, 1, 1, false)",
+                    "INSERT INTO facts.event_data (website_key, event_id, session_id, created_at,
+                         data_key, data_type) VALUES (?, 1, 1, 1, 'k', 1)",
+                    "INSERT INTO facts.session_data (website_key, event_id, session_id,
+                         created_at, data_key, data_type) VALUES (?, 1, 1, 1, 'k', 1)",
+                    "INSERT INTO facts.revenue VALUES (?, 1, 1, 1, 'e', 'EUR', 1)",
+                ] {
+                    connection.execute(sql, [key])?;
+                }
+                Ok(())
+            })
+            .expect("rows");
+    }
+
+    fn rows_of(store: &Store, key: u32) -> i64 {
+        let sql = "SELECT (SELECT count(*) FROM facts.event WHERE website_key = $1)
+            + (SELECT count(*) FROM facts.event_data WHERE website_key = $1)
+            + (SELECT count(*) FROM facts.session_data WHERE website_key = $1)
+            + (SELECT count(*) FROM facts.revenue WHERE website_key = $1)";
+        store.with_admin(|c| Ok(c.query_row(sql, [key], |row| row.get(0))?)).expect("a count")
+    }
+
+    #[test]
+    fn what_goes_with_a_website_is_its_own_and_its_key_is_not_used_again() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let store = Store::open(temporary.path()).expect("a new store");
+        let directory = Directory::new(store.websites().expect("works"));
+        let create = |id| {
+            store.create_website(&directory, &new(id, "n", None)).expect("works").expect("new")
+        };
+        let (one, two) = (create(1), create(2));
+        add_events(&store, one.key);
+        add_events(&store, two.key);
+
+        assert!(store.reset_website(&directory, one.id).expect("works"));
+        assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));
+        assert!(directory.get(one.id).expect("known").reset_at.is_some());
+
+        add_events(&store, one.key);
+        assert!(store.delete_website(&directory, one.id).expect("works"));
+        assert!(!store.delete_website(&directory, one.id).expect("works"));
+        assert!(!store.reset_website(&directory, one.id).expect("works"));
+        assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));
+        assert!(directory.get(one.id).is_none());
+
+        assert!(create(1).key > two.key, "a new website under the old id has another key");
+        assert_eq!(store.websites().expect("works").len(), directory.len());
+    }
+
+    #[test]
+    fn ids_and_share_ids_belong_to_one_website() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let store = Store::open(temporary.path()).expect("a new store");
+        let directory = Directory::default();
+        let create = |new| store.create_website(&directory, &new).expect("works").err();
+        let share = |id, share_id: &str| {
+            let share_id = Some(Some(share_id.to_owned()));
+            let change = WebsiteChange { share_id, ..WebsiteChange::default() };
+            store.change_website(Uuid::from_u128(id), &change).expect("works").err()
+        };
+        assert_eq!(create(new(1, "a", Some("share"))), None);
+        assert_eq!(create(new(1, "b", None)), Some(Refused::IdTaken));
+        assert_eq!(create(new(2, "b", Some("share"))), Some(Refused::ShareIdTaken));
+        assert_eq!(create(new(2, "b", Some("other"))), None);
+        assert_eq!(share(2, "share"), Some(Refused::ShareIdTaken));
+        assert_eq!(share(2, "other"), None);
+        assert_eq!(share(3, "new"), Some(Refused::Unknown));
+    }
+}

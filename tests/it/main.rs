@@ -1,3 +1,6 @@
 //! The one integration binary: routes through the real application, real processes, recorded answers.
 
+mod app;
+mod auth;
 mod ring_model;
+mod websites;

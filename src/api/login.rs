@@ -1,0 +1,90 @@
+//! Signing in and out, and who is asking: `/api/auth/…` and `/api/me…`.
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::auth::{Auth, Bearer, Caller, password};
+use crate::clock;
+use crate::error::ApiError;
+
+/// The routes.
+pub fn routes(cfg: &mut web::ServiceConfig) {
+    cfg.route("/api/auth/login", web::post().to(log_in))
+        .route("/api/auth/logout", web::post().to(log_out))
+        .route("/api/auth/verify", web::post().to(verify))
+        .route("/api/me", web::get().to(me))
+        .route("/api/me/password", web::post().to(change_password));
+}
+
+#[derive(Deserialize)]
+struct Credentials {
+    username: String,
+    password: String,
+}
+
+async fn log_in(
+    request: HttpRequest,
+    body: web::Json<Credentials>,
+    auth: web::Data<Auth>,
+) -> Result<HttpResponse, ApiError> {
+    let Credentials { username, password } = body.into_inner();
+    // The peer itself and no header, since anybody can write one; behind a proxy all share its count.
+    let address = request.peer_addr().map(|peer| peer.ip());
+    let (token, caller) = auth.log_in(&username, password, address).await?;
+    Ok(HttpResponse::Ok().json(json!({ "token": token, "user": with_teams(&caller) })))
+}
+
+async fn log_out(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
+    Auth::log_out(&auth, &bearer).await?;
+    Ok(HttpResponse::Ok().json(json!({ "ok": true })))
+}
+
+async fn verify(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
+    Ok(HttpResponse::Ok().json(with_teams(&auth.caller(&bearer)?)))
+}
+
+async fn me(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
+    let caller = auth.caller(&bearer)?;
+    Ok(HttpResponse::Ok().json(json!({
+        "token": bearer.0, "shareToken": null, "authType": "session", "user": user(&caller)
+    })))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewPassword {
+    current_password: String,
+    new_password: String,
+}
+
+async fn change_password(
+    body: web::Json<NewPassword>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+) -> Result<HttpResponse, ApiError> {
+    let NewPassword { current_password, new_password } = body.into_inner();
+    password::check_new(&new_password).map_err(ApiError::BadRequest)?;
+    let auth: Arc<Auth> = auth.into_inner();
+    let caller = Auth::change_password(&auth, &bearer, current_password, new_password).await?;
+    Ok(HttpResponse::Ok().json(user(&caller)))
+}
+
+fn user(caller: &Caller) -> Value {
+    json!({
+        "id": caller.user_id.to_string(),
+        "username": caller.username,
+        "role": caller.role.name(),
+        "createdAt": clock::iso(caller.created_at),
+        "isAdmin": caller.is_admin(),
+    })
+}
+
+/// As [`user`]; the list of teams is there for clients that read it.
+fn with_teams(caller: &Caller) -> Value {
+    let mut user = user(caller);
+    user["teams"] = json!([]);
+    user
+}

@@ -1,0 +1,239 @@
+//! Websites: list, create, show, change, delete, reset. Bodies are checked before the caller is (a bad body is 400
+//! even without a token). The answers carry every field that Umami's have; teams and replays do not exist here, and
+//! replay settings are only kept for the client that sent them.
+
+use actix_web::{HttpResponse, web};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use uuid::{Uuid, Variant};
+
+use super::page::Page;
+use crate::auth::{Auth, Bearer};
+use crate::error::ApiError;
+use crate::store::Store;
+use crate::store::websites::{NewWebsite, Refused, WebsiteChange, WebsiteRow};
+use crate::websites::Directory;
+use crate::{clock, limits};
+
+/// The routes.
+pub fn routes(cfg: &mut web::ServiceConfig) {
+    cfg.service(
+        web::resource("/api/websites").route(web::get().to(list)).route(web::post().to(create)),
+    )
+    .service(
+        web::resource("/api/websites/{id}")
+            .route(web::get().to(show))
+            .route(web::post().to(change))
+            .route(web::delete().to(delete)),
+    )
+    .route("/api/websites/{id}/reset", web::post().to(reset))
+    .route("/api/me/websites", web::get().to(list));
+}
+
+async fn list(
+    page: Page,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let caller = auth.caller(&bearer)?;
+    let (owner, search) = (caller.user_id, page.search.clone().unwrap_or_default());
+    let (limit, offset) = (page.size, page.offset());
+    let found = web::block(move || store.websites_of(owner, &search, limit, offset));
+    let (rows, count) = found.await??;
+    let with_user = |row: &WebsiteRow| {
+        let mut row = answer(row);
+        row["user"] = json!({ "id": caller.user_id.to_string(), "username": caller.username });
+        row
+    };
+    let rows: Vec<Value> = rows.iter().map(with_user).collect();
+    Ok(HttpResponse::Ok().json(page.answer(&rows, count)))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Creation {
+    name: String,
+    domain: String,
+    id: Option<String>,
+    team_id: Option<String>,
+    share_id: Option<String>,
+}
+
+async fn create(
+    body: web::Json<Creation>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+    directory: web::Data<Directory>,
+) -> Result<HttpResponse, ApiError> {
+    let Creation { name, domain, id, team_id, share_id } = body.into_inner();
+    check_length("name", Some(&name), limits::WEBSITE_NAME_CHARS_MAX)?;
+    check_length("domain", Some(&domain), limits::WEBSITE_DOMAIN_CHARS_MAX)?;
+    check_length("shareId", share_id.as_deref(), limits::SHARE_ID_CHARS_MAX)?;
+    let id = id.as_deref().map(|id| uuid("id", id)).transpose()?;
+    let team_id = team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
+    let caller = auth.caller(&bearer)?;
+    // There is no team that anybody could belong to.
+    if team_id.is_some() || !caller.may_change() {
+        return Err(ApiError::unauthorized());
+    }
+    let new = NewWebsite {
+        id: id.unwrap_or_else(Uuid::new_v4),
+        name,
+        domain,
+        share_id: share_id.filter(|share_id| !share_id.is_empty()),
+        owner: caller.user_id,
+    };
+    let created = web::block(move || store.create_website(&directory, &new));
+    let row = created.await??.map_err(refused)?;
+    Ok(HttpResponse::Ok().json(answer(&row)))
+}
+
+async fn show(
+    id: web::Path<String>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let website = auth.website(&bearer, &id).await?;
+    let row = web::block(move || store.website(website.id)).await??;
+    Ok(HttpResponse::Ok().json(row.as_ref().map(answer)))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::option_option, reason = "absent, null and a value mean three things")]
+struct Change {
+    #[serde(default, deserialize_with = "present")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    domain: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    share_id: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    replay_enabled: Option<bool>,
+    #[serde(default, deserialize_with = "present")]
+    replay_config: Option<Option<Map<String, Value>>>,
+}
+
+/// Tells a field that is null from one that is absent.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+async fn change(
+    id: web::Path<String>,
+    body: web::Json<Change>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let body = body.into_inner();
+    check_length("name", body.name.as_deref(), limits::WEBSITE_NAME_CHARS_MAX)?;
+    check_length("domain", body.domain.as_deref(), limits::WEBSITE_DOMAIN_CHARS_MAX)?;
+    let share_id = body.share_id.as_ref().and_then(Option::as_deref);
+    check_length("shareId", share_id, limits::SHARE_ID_CHARS_MAX)?;
+    let replay_config =
+        body.replay_config.map(|config| config.map(|map| Value::from(map).to_string()));
+    let is_long = |text: &String| text.len() > limits::REPLAY_CONFIG_BYTES_MAX;
+    if replay_config.as_ref().and_then(Option::as_ref).is_some_and(is_long) {
+        return Err(ApiError::bad_request("Invalid replayConfig: too long"));
+    }
+    let website = auth.website_to_change(&bearer, &id).await?;
+    let change = WebsiteChange {
+        name: body.name,
+        domain: body.domain,
+        share_id: body.share_id.filter(|share_id| share_id.as_deref() != Some("")),
+        replay_enabled: body.replay_enabled,
+        replay_config,
+    };
+    let changed = web::block(move || store.change_website(website.id, &change));
+    let row = changed.await??.map_err(refused)?;
+    Ok(HttpResponse::Ok().json(answer(&row)))
+}
+
+async fn delete(
+    id: web::Path<String>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+    directory: web::Data<Directory>,
+) -> Result<HttpResponse, ApiError> {
+    let website = auth.website_to_change(&bearer, &id).await?;
+    done(web::block(move || store.delete_website(&directory, website.id)).await??)
+}
+
+async fn reset(
+    id: web::Path<String>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+    directory: web::Data<Directory>,
+) -> Result<HttpResponse, ApiError> {
+    let website = auth.website_to_change(&bearer, &id).await?;
+    done(web::block(move || store.reset_website(&directory, website.id)).await??)
+}
+
+/// `false` when somebody else was faster to delete the website.
+fn done(is_done: bool) -> Result<HttpResponse, ApiError> {
+    if is_done {
+        Ok(HttpResponse::Ok().json(json!({ "ok": true })))
+    } else {
+        Err(ApiError::NotFound)
+    }
+}
+
+fn refused(reason: Refused) -> ApiError {
+    match reason {
+        Refused::IdTaken => ApiError::bad_request("There is a website with this id already"),
+        Refused::ShareIdTaken => ApiError::bad_request("This share id is taken"),
+        Refused::TooMany => ApiError::bad_request(format!(
+            "There are {} websites already, more are not possible",
+            limits::WEBSITES_MAX
+        )),
+        Refused::Unknown => ApiError::NotFound,
+    }
+}
+
+fn check_length(field: &str, value: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
+    if value.is_some_and(|value| value.chars().count() > chars_max) {
+        let text = format!("Invalid {field}: expected at most {chars_max} characters");
+        return Err(ApiError::bad_request(text));
+    }
+    Ok(())
+}
+
+/// A UUID as the tracker accepts it for a website: with hyphens, of a known version and the usual variant.
+fn uuid(field: &str, text: &str) -> Result<Uuid, ApiError> {
+    let is_strict = |id: &Uuid| {
+        let known = (1..=8).contains(&id.get_version_num());
+        text.len() == 36 && (id.is_nil() || (known && id.get_variant() == Variant::RFC4122))
+    };
+    let id = Uuid::try_parse(text).ok().filter(is_strict);
+    id.ok_or_else(|| ApiError::bad_request(format!("Invalid {field}: expected a UUID")))
+}
+
+fn answer(row: &WebsiteRow) -> Value {
+    let config: Option<Value> =
+        row.replay_config.as_deref().and_then(|config| serde_json::from_str(config).ok());
+    let text = |id: Option<Uuid>| id.map(|id| id.to_string());
+    json!({
+        "id": row.id.to_string(),
+        "name": row.name,
+        "domain": row.domain,
+        "resetAt": row.reset_at.map(clock::iso),
+        "userId": text(row.user_id),
+        "teamId": text(row.team_id),
+        "createdBy": text(row.created_by),
+        "createdAt": clock::iso(row.created_at),
+        "updatedAt": row.updated_at.map(clock::iso),
+        "deletedAt": null,
+        "replayEnabled": row.replay_enabled,
+        "recorderEnabled": row.replay_enabled,
+        "replayConfig": config,
+        "shareId": row.share_id,
+    })
+}
