@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod append;
+pub mod question;
 pub mod reader;
 pub mod schema;
 pub mod sql;
