@@ -6,6 +6,8 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::json;
 
+use crate::store::reader::StoreError;
+
 /// A request that could not be answered as asked.
 #[derive(Debug)]
 pub enum ApiError {
@@ -56,6 +58,16 @@ impl ApiError {
 impl<E: Into<anyhow::Error>> From<E> for ApiError {
     fn from(error: E) -> Self {
         Self::Internal(error.into())
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Unavailable { code: "busy", retry_after_s: 1 },
+            StoreError::Timeout => Self::Unavailable { code: "timeout", retry_after_s: 10 },
+            StoreError::Engine(cause) => Self::Internal(cause),
+        }
     }
 }
 

@@ -54,6 +54,21 @@ pub const QUESTIONS_WAITING_MAX: usize = 64;
 pub const QUESTION_WAIT_MS_MAX: u64 = 5_000;
 /// A question that runs longer is interrupted and answered 503.
 pub const QUESTION_MS_MAX: u64 = 30_000;
+/// A question that must stop is interrupted again this often until it has stopped.
+pub const INTERRUPT_INTERVAL_MS: u64 = 20;
+/// Different names in one query string.
+pub const QUERY_NAMES_MAX: usize = 256;
+/// Filters of one question, values of one filter, and bytes of one value.
+pub const FILTERS_MAX: usize = 64;
+pub const FILTER_VALUES_MAX: usize = 256;
+pub const FILTER_BYTES_MAX: usize = 4 << 10;
+/// Rows of a metric when no limit is asked for, and at most.
+pub const METRIC_ROWS_DEFAULT: i64 = 500;
+pub const METRIC_ROWS_MAX: i64 = 10_000;
+/// Rows of a series of several names; the rarest names are left out.
+pub const SERIES_ROWS_MAX: i64 = 50_000;
+/// A visitor counts as active this long after an event.
+pub const ACTIVE_MS: i64 = 5 * 60_000;
 
 /// What the engine may use, in MB; its real use is about this and `ENGINE_OVERHEAD_MB`.
 pub const ENGINE_MEMORY_MB: usize = 48;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// The route.
 pub fn routes(cfg: &mut web::ServiceConfig) {
-    cfg.route("/api/config", web::get().to(config));
+    cfg.service(web::resource("/api/config").route(web::get().to(config)));
 }
 
 async fn config() -> HttpResponse {

@@ -12,11 +12,11 @@ use crate::error::ApiError;
 
 /// The routes.
 pub fn routes(cfg: &mut web::ServiceConfig) {
-    cfg.route("/api/auth/login", web::post().to(log_in))
-        .route("/api/auth/logout", web::post().to(log_out))
-        .route("/api/auth/verify", web::post().to(verify))
-        .route("/api/me", web::get().to(me))
-        .route("/api/me/password", web::post().to(change_password));
+    cfg.service(web::resource("/api/auth/login").route(web::post().to(log_in)))
+        .service(web::resource("/api/auth/logout").route(web::post().to(log_out)))
+        .service(web::resource("/api/auth/verify").route(web::post().to(verify)))
+        .service(web::resource("/api/me").route(web::get().to(me)))
+        .service(web::resource("/api/me/password").route(web::post().to(change_password)));
 }
 
 #[derive(Deserialize)]

@@ -1,19 +1,50 @@
-//! The management and query API: the route table.
+//! The management and query API: the route table, and what every question brings along.
+//!
+//! A handler does four things in this order: parse its parameters (a bad question is 400 even from a stranger), ask
+//! `auth` for the website, ask the readers, answer. It never sees the intake, the ring or the engine.
 
+pub mod active;
+pub mod column;
 pub mod config;
+pub mod daterange;
+pub mod events_series;
+pub mod filter;
 pub mod login;
+pub mod metrics;
+pub mod metrics_expanded;
 pub mod page;
+pub mod pageviews;
+pub mod params;
+pub mod stats;
+pub mod timezone;
 pub mod websites;
 
-use actix_web::error::JsonPayloadError;
-use actix_web::web;
+use std::future::Future;
+use std::pin::Pin;
 
+use actix_web::error::JsonPayloadError;
+use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
+
+use self::params::Query;
+use crate::auth::{Auth, Bearer};
 use crate::error::ApiError;
 use crate::limits;
+use crate::store::reader::Readers;
+use crate::websites::Website;
 
-/// Every route under `/api` that is not the intake's.
+/// Every route of the API.
 pub fn configure(cfg: &mut web::ServiceConfig) {
-    cfg.configure(config::routes).configure(login::routes).configure(websites::routes);
+    let about = |path: &str| web::resource(format!("/api/websites/{{website}}{path}"));
+    cfg.configure(config::routes)
+        .configure(login::routes)
+        .configure(websites::routes)
+        .service(about("/stats").route(web::get().to(stats::stats)))
+        .service(about("/pageviews").route(web::get().to(pageviews::pageviews)))
+        .service(about("/metrics").route(web::get().to(metrics::metrics)))
+        .service(about("/metrics/expanded").route(web::get().to(metrics_expanded::metrics)))
+        .service(about("/active").route(web::get().to(active::active)))
+        .service(about("/daterange").route(web::get().to(daterange::daterange)))
+        .service(about("/events/series").route(web::get().to(events_series::series)));
 }
 
 /// How JSON bodies are read: whatever type the client names, as in Umami (a token in a header cannot be sent by
@@ -36,4 +67,37 @@ pub fn json_config() -> web::JsonConfig {
             };
             error.into()
         })
+}
+
+/// A question about one website: who asks, what, and who can answer.
+pub struct Asked {
+    website: String,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    pub query: Query,
+    pub readers: web::Data<Readers>,
+}
+
+impl Asked {
+    /// The website, if the one who asks may read it. Called when the parameters have been found good.
+    ///
+    /// # Errors
+    /// 401 without a valid token or permission.
+    pub async fn website(&self) -> Result<Website, ApiError> {
+        self.auth.website(&self.bearer, &self.website).await
+    }
+}
+
+impl FromRequest for Asked {
+    type Error = actix_web::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Self::Error>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        type Parts = (web::Path<String>, Bearer, web::Data<Auth>, Query, web::Data<Readers>);
+        let parts = Parts::from_request(request, payload);
+        Box::pin(async move {
+            let (website, bearer, auth, query, readers) = parts.await?;
+            Ok(Self { website: website.into_inner(), bearer, auth, query, readers })
+        })
+    }
 }

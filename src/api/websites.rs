@@ -26,8 +26,8 @@ pub fn routes(cfg: &mut web::ServiceConfig) {
             .route(web::post().to(change))
             .route(web::delete().to(delete)),
     )
-    .route("/api/websites/{id}/reset", web::post().to(reset))
-    .route("/api/me/websites", web::get().to(list));
+    .service(web::resource("/api/websites/{id}/reset").route(web::post().to(reset)))
+    .service(web::resource("/api/me/websites").route(web::get().to(list)));
 }
 
 async fn list(

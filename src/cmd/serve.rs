@@ -21,6 +21,7 @@ use crate::budget::{self, Budget};
 use crate::config::Config;
 use crate::health::Health;
 use crate::intake::{Intake, Shared};
+use crate::limits;
 use crate::ring::{self, Consumer, Producer};
 use crate::server::{self, Services};
 use crate::store::Store;
@@ -29,7 +30,6 @@ use crate::telemetry::Telemetry;
 use crate::tracker::TrackerAssets;
 use crate::websites::Directory;
 use crate::writer::Writer;
-use crate::limits;
 
 /// Serves until a signal or a fatal error.
 ///
@@ -95,7 +95,7 @@ fn serve(
 
     let factory = {
         let (services, shared) = (services.clone(), Arc::clone(shared));
-        let producers = Mutex::new(producers);
+        let producers = Arc::new(Mutex::new(producers));
         move || {
             let producer = producers.lock().ok().and_then(|mut list| list.pop());
             let intake = Intake::new(Arc::clone(&shared), producer);
@@ -113,7 +113,9 @@ fn serve(
             .shutdown_timeout(limits::SHUTDOWN_SECONDS_MAX)
             .disable_signals()
             .bind(config.listen)
-            .with_context(|| format!("SUMIMI_LISTEN (--listen): cannot listen on {}", config.listen))?;
+            .with_context(|| {
+                format!("SUMIMI_LISTEN (--listen): cannot listen on {}", config.listen)
+            })?;
         let port = server.addrs().first().map_or(config.listen.port(), std::net::SocketAddr::port);
         let running = server.run();
         greet(config, port, generated);
@@ -224,12 +226,8 @@ fn secret(config: &Config, data_dir: &Path) -> Result<String> {
     getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
     let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let aside = data_dir.join("secret.new");
-    let mut file = fs::OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&aside)?;
+    let mut file =
+        fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
     file.write_all(secret.as_bytes())?;
     file.sync_all()?;
     fs::rename(&aside, &path)?;

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod append;
 mod columns;
+pub mod question;
 pub mod reader;
 pub mod schema;
 pub mod sql;

@@ -1,1 +1,197 @@
-//! Fixed connections that answer questions, with permit and deadline.
+//! Fixed connections that answer questions. A question waits (not long, and only so many of them) for one of
+//! `limits::READERS` connections, runs on a blocking thread, and is interrupted when its deadline is over or when
+//! nobody waits for the answer any more.
+//!
+//! What must stay true: a connection comes back whatever happens to its question; an interrupt can only hit the
+//! question it was meant for, because the connection is given back by the one who interrupts; the answer is whole
+//! in memory before it is sent, so a slow client holds no transaction. Statements are not cached: the engine binds
+//! them anew for the values anyway, and a cached one would keep its last result.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use duckdb::{Connection, InterruptHandle};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::Store;
+use super::question::{Question, Read};
+use crate::limits;
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub enum StoreError {
+    /// Too many questions at once: it was never begun.
+    Busy,
+    /// It ran too long and was stopped.
+    Timeout,
+    /// The engine refused or failed.
+    Engine(anyhow::Error),
+}
+
+/// The connections and who waits for them. Cheap to clone.
+#[derive(Clone)]
+pub struct Readers(Arc<Shared>);
+
+struct Shared {
+    /// Connections that nobody uses; there are as many as there are free permits.
+    idle: Mutex<Vec<Arc<Reader>>>,
+    permits: Arc<Semaphore>,
+    /// Questions waiting for a permit.
+    waiting: AtomicUsize,
+    question_max: Duration,
+}
+
+struct Reader {
+    /// Locked by the thread that runs the question, and by no one else.
+    connection: Mutex<Connection>,
+    interrupt: Arc<InterruptHandle>,
+}
+
+/// A connection in use; it goes back when this is dropped, before the permit does.
+struct Seat {
+    reader: Arc<Reader>,
+    shared: Arc<Shared>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(Arc::clone(&self.reader));
+    }
+}
+
+impl Readers {
+    /// Opens the connections.
+    ///
+    /// # Errors
+    /// When the engine is dead.
+    pub fn new(store: &Store) -> Result<Self> {
+        Self::with_deadline(store, Duration::from_millis(limits::QUESTION_MS_MAX))
+    }
+
+    /// As [`Readers::new`], with another longest duration of a question.
+    ///
+    /// # Errors
+    /// When the engine is dead.
+    pub fn with_deadline(store: &Store, question_max: Duration) -> Result<Self> {
+        let mut idle = Vec::with_capacity(limits::READERS);
+        for _ in 0..limits::READERS {
+            let connection = store.connect()?;
+            let interrupt = connection.interrupt_handle();
+            idle.push(Arc::new(Reader { connection: Mutex::new(connection), interrupt }));
+        }
+        Ok(Self(Arc::new(Shared {
+            idle: Mutex::new(idle),
+            permits: Arc::new(Semaphore::new(limits::READERS)),
+            waiting: AtomicUsize::new(0),
+            question_max,
+        })))
+    }
+
+    /// Asks, and reads every row of the answer. Dropping the future stops the question.
+    ///
+    /// # Errors
+    /// [`StoreError`]: busy, too slow, or refused by the engine.
+    pub async fn ask<T>(&self, question: Question, read: Read<T>) -> Result<Vec<T>, StoreError>
+    where
+        T: Send + 'static,
+    {
+        let seat = self.seat().await?;
+        let reader = Arc::clone(&seat.reader);
+        let work = tokio::task::spawn_blocking(move || run(&reader, &question, read));
+        let (answer, answered) = oneshot::channel();
+        tokio::spawn(attend(seat, work, answer));
+        answered.await.unwrap_or_else(|_| Err(StoreError::Busy))
+    }
+
+    /// Asks a question that has exactly one row.
+    ///
+    /// # Errors
+    /// As [`Readers::ask`].
+    pub async fn ask_one<T>(&self, question: Question, read: Read<T>) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+    {
+        let row = self.ask(question, read).await?.pop();
+        row.ok_or_else(|| StoreError::Engine(anyhow::anyhow!("an answer without its row")))
+    }
+
+    async fn seat(&self) -> Result<Seat, StoreError> {
+        let shared = &self.0;
+        let permits = Arc::clone(&shared.permits);
+        let permit = if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            permit
+        } else {
+            let _waiting = Waiting::enter(&shared.waiting)?;
+            let wait_max = Duration::from_millis(limits::QUESTION_WAIT_MS_MAX);
+            let permit = timeout(wait_max, permits.acquire_owned()).await;
+            permit.map_err(|_| StoreError::Busy)?.map_err(|_| StoreError::Busy)?
+        };
+        let mut idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = idle.pop().ok_or(StoreError::Busy)?;
+        Ok(Seat { reader, shared: Arc::clone(shared), _permit: permit })
+    }
+}
+
+/// A place in the queue, left when dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(count: &'a AtomicUsize) -> Result<Self, StoreError> {
+        let place = Self(count);
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        if before < limits::QUESTIONS_WAITING_MAX { Ok(place) } else { Err(StoreError::Busy) }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits for the work to end, and ends it when it must. Holds the seat until the thread is done with it.
+async fn attend<T: Send>(
+    seat: Seat,
+    mut work: JoinHandle<Result<Vec<T>>>,
+    mut answer: oneshot::Sender<Result<Vec<T>, StoreError>>,
+) {
+    let in_time = tokio::select! {
+        done = &mut work => Some(done),
+        () = sleep(seat.shared.question_max) => None,
+        () = answer.closed() => None,
+    };
+    let outcome = match in_time {
+        Some(Ok(Ok(rows))) => Ok(rows),
+        Some(Ok(Err(error))) => Err(StoreError::Engine(error)),
+        Some(Err(panic)) => Err(StoreError::Engine(panic.into())),
+        None => {
+            stop(&seat, work).await;
+            Err(StoreError::Timeout)
+        }
+    };
+    drop(seat);
+    // Nobody may be there any more; that is the usual reason for stopping.
+    let _ = answer.send(outcome);
+}
+
+/// Interrupts until the thread is done: an interrupt that comes before the engine has begun is forgotten by it.
+async fn stop<T>(seat: &Seat, mut work: JoinHandle<T>) {
+    let pause = Duration::from_millis(limits::INTERRUPT_INTERVAL_MS);
+    loop {
+        seat.reader.interrupt.interrupt();
+        if timeout(pause, &mut work).await.is_ok() {
+            return;
+        }
+    }
+}
+
+fn run<T>(reader: &Reader, question: &Question, read: Read<T>) -> Result<Vec<T>> {
+    let connection = reader.connection.lock().unwrap_or_else(PoisonError::into_inner);
+    question.run(&connection, read)
+}

@@ -1,1 +1,98 @@
-//! Every SQL file, and the one place where filters go in.
+//! Every question's SQL, and the one place where text goes into it. A file runs as it stands in a `DuckDB` shell;
+//! into the marker `/*:filters*/` go predicates made of constant text and `$f0…` names (`api/filter.rs`), and the
+//! word behind `/*:column*/` is replaced by an expression out of a closed enum. Both texts are `'static` or made
+//! of `'static` parts: what a client sent is always bound, never put in here.
+
+/// The marker behind which predicates go, each beginning with `AND`.
+const FILTERS: &str = "/*:filters*/";
+/// The marker whose following word is replaced by the chosen column.
+const COLUMN: &str = "/*:column*/";
+
+pub const ACTIVE: &str = include_str!("../../sql/query/active.sql");
+pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
+pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
+pub const METRICS: &str = include_str!("../../sql/query/metrics.sql");
+pub const METRICS_EDGE: &str = include_str!("../../sql/query/metrics_edge.sql");
+pub const METRICS_EVENT: &str = include_str!("../../sql/query/metrics_event.sql");
+pub const METRICS_EXPANDED: &str = include_str!("../../sql/query/metrics_expanded.sql");
+pub const METRICS_EXPANDED_EDGE: &str = include_str!("../../sql/query/metrics_expanded_edge.sql");
+pub const PAGEVIEWS: &str = include_str!("../../sql/query/pageviews.sql");
+pub const REGEX_CHECK: &str = include_str!("../../sql/query/regex_check.sql");
+pub const STATS: &str = include_str!("../../sql/query/stats.sql");
+
+/// Every file of `sql/query` by its name.
+pub const ALL: &[(&str, &str)] = &[
+    ("active", ACTIVE),
+    ("daterange", DATERANGE),
+    ("events_series", EVENTS_SERIES),
+    ("metrics", METRICS),
+    ("metrics_edge", METRICS_EDGE),
+    ("metrics_event", METRICS_EVENT),
+    ("metrics_expanded", METRICS_EXPANDED),
+    ("metrics_expanded_edge", METRICS_EXPANDED_EDGE),
+    ("pageviews", PAGEVIEWS),
+    ("regex_check", REGEX_CHECK),
+    ("stats", STATS),
+];
+
+/// The file's text with predicates at its marker.
+///
+/// # Panics
+/// When there are predicates and the file has no marker: a question that silently ignores its filters would lie.
+#[must_use]
+pub fn with_filters(text: &str, predicates: &str) -> String {
+    assert!(predicates.is_empty() || text.contains(FILTERS), "this question takes no filters");
+    text.replacen(FILTERS, predicates, 1)
+}
+
+/// The file's text with another column in the marked place.
+///
+/// # Panics
+/// When the file has no such place.
+#[must_use]
+pub fn with_column(text: &str, column: &'static str) -> String {
+    let (head, tail) = text.split_once(COLUMN).expect("this question has a column to choose");
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let word_len = tail.bytes().take_while(word).count();
+    format!("{head}{column}{}", &tail[word_len..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_directory_is_listed_and_explains_itself() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/query");
+        let mut names: Vec<String> = std::fs::read_dir(directory)
+            .expect("the directory is there")
+            .map(|entry| entry.expect("it can be read").path())
+            .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for (name, text) in ALL {
+            assert!(text.starts_with("-- "), "{name} does not say what its rows mean");
+            assert!(text.matches("/*:").count() <= 2, "{name} has more than two markers");
+        }
+    }
+
+    #[test]
+    fn predicates_go_to_the_marker_and_columns_take_the_place_of_the_marked_word() {
+        assert_eq!(
+            with_filters("WHERE a /*:filters*/ GROUP", "AND b = $f0"),
+            "WHERE a AND b = $f0 GROUP"
+        );
+        assert_eq!(with_filters("SELECT 1", ""), "SELECT 1");
+        assert_eq!(
+            with_column("SELECT /*:column*/url_path AS v", "lower(os)"),
+            "SELECT lower(os) AS v"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "takes no filters")]
+    fn a_file_without_a_marker_refuses_filters() {
+        let _ = with_filters("SELECT 1", "AND true");
+    }
+}
