@@ -197,8 +197,8 @@ impl Cli {
                         .is_some_and(|arg| arg == flag || arg.starts_with(&format!("{flag}=")))
                 })
             });
-            let names = variable.iter().map(String::as_str).chain(umami);
-            if let (false, Some(value)) = (given, names.filter_map(found).next()) {
+            let mut names = variable.iter().map(String::as_str).chain(umami);
+            if let (false, Some(value)) = (given, names.find_map(found)) {
                 let mut arg = OsString::from(format!("--{flag}="));
                 arg.push(value);
                 args.insert(1.min(args.len()), arg);

@@ -28,7 +28,7 @@ impl TrackerAssets {
     pub fn new(collect_path: Option<&str>, names: &str) -> Self {
         let script = minified(SOURCE).replace("__COLLECT__", collect_path.unwrap_or(COLLECT_PATH));
         let digest = Sha256::digest(script.as_bytes());
-        let tag: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let tag = digest.iter().take(8).fold(0, |tag, byte| tag << 8 | u64::from(*byte));
         let further = names.split(',').map(|name| name.trim().trim_matches('/'));
         let names = std::iter::once("script.js")
             .chain(further.filter(|name| !name.is_empty() && *name != "script.js"))
@@ -39,7 +39,7 @@ impl TrackerAssets {
             ("zstd", web::Bytes::from(zstd_of(script.as_bytes()))),
             ("gzip", web::Bytes::from(gzip_of(script.as_bytes()))),
         ];
-        Self { names, tag: format!("\"{tag}\""), plain: script.into(), encoded }
+        Self { names, tag: format!("\"{tag:016x}\""), plain: script.into(), encoded }
     }
 
     /// The script's paths.

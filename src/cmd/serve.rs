@@ -222,9 +222,11 @@ fn secret(config: &Config, data_dir: &Path) -> Result<String> {
     if let Ok(secret) = fs::read_to_string(&path) {
         return Ok(secret.trim().to_owned());
     }
-    let mut bytes = [0u8; 32];
+    let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
-    let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let words =
+        bytes.chunks_exact(8).map(|word| word.iter().fold(0, |n, byte| n << 8 | u64::from(*byte)));
+    let secret = words.fold(String::new(), |text, word| text + &format!("{word:016x}"));
     let aside = data_dir.join("secret.new");
     let mut file =
         fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;

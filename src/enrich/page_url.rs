@@ -115,7 +115,7 @@ struct Parts<'s> {
     query: Piece<'s>,
     /// With its `#`, or empty.
     fragment: Piece<'s>,
-    /// `http` or `https`.
+    /// `http`, `https` or `ftp`.
     is_web: bool,
     /// An app's address, `android-app://name/`, whose host is worth keeping.
     is_app: bool,
@@ -142,7 +142,7 @@ fn ordinary(address: &str) -> Option<Parts<'_>> {
         let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
         rest.split_at(end.unwrap_or(rest.len()))
     };
-    if rest.starts_with("//") || !(host.is_empty() == address.starts_with('/')) {
+    if rest.starts_with("//") || host.is_empty() != address.starts_with('/') {
         return None;
     }
     let host = if host.is_empty() { host } else { ordinary_host(host)? };
@@ -182,12 +182,12 @@ fn ordinary_host(host: &str) -> Option<&str> {
         None => host,
     };
     let simple = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let labels = name.split('.');
+    let mut labels = name.split('.');
     let whole = labels
         .clone()
         .all(|label| !label.is_empty() && !label.starts_with("xn--") && label.bytes().all(simple));
     // A last label that begins with a digit makes the name an address.
-    let last = labels.last().unwrap_or_default();
+    let last = labels.next_back().unwrap_or_default();
     (whole && !last.as_bytes()[0].is_ascii_digit()).then_some(name)
 }
 
@@ -213,7 +213,7 @@ fn unusual<'s>(
         path: scratch.keep(url.path()),
         query: scratch.keep(url.query().unwrap_or_default()),
         fragment: scratch.keep(&fragment),
-        is_web: matches!(url.scheme(), "http" | "https"),
+        is_web: matches!(url.scheme(), "http" | "https" | "ftp"),
         is_app: url.scheme().ends_with("-app"),
     })
 }
@@ -262,14 +262,16 @@ pub fn page<'s>(
         utm: [const { None }; 5],
         click_id: None,
     };
-    let Some(address) = address.filter(|address| !matches!(*address, "undefined" | "/undefined"))
-    else {
+    let Some(address) = address.filter(|address| *address != "undefined") else {
         return Ok(empty);
     };
     let parts = parts(address, host, scratch)?;
     let (utm, click_id) = parameters(&parts.query, scratch);
     let path =
         if rules.bare { parts.path } else { readable_path(parts.path, &parts.fragment, scratch) };
+    if scratch.text(&path) == "/undefined" {
+        return Ok(PageUrl { host: without_www(parts.host, scratch), ..empty });
+    }
     let path = if rules.remove_trailing_slash { without_slash(path, scratch) } else { path };
     Ok(PageUrl { host: without_www(parts.host, scratch), path, query: parts.query, utm, click_id })
 }

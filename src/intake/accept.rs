@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
+use actix_web::http::header::HeaderValue;
 use anyhow::Result;
 
 use super::client_ip::{self, Networks, client_ip};
@@ -133,23 +134,30 @@ struct Sender<'r> {
     /// The peer is a trusted proxy or the machine itself: what it says of the visitor is believed.
     trusted: bool,
     peer: IpAddr,
-    agent: &'r str,
+    agent: Cow<'r, str>,
     token: Option<&'r str>,
 }
 
 impl<'r> Sender<'r> {
     fn new(request: &'r HttpRequest, shared: &Shared) -> Self {
         let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-        let agent = request.headers().get("user-agent");
-        let agent = agent.and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+        let agent = request.headers().get("user-agent").map_or(&b""[..], |value| value.as_bytes());
         let peer = request.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
         Self {
             request,
             trusted: shared.trusted.contains(peer),
             peer,
-            agent: agent.unwrap_or_default(),
+            agent: latin1(agent),
             token: text("x-umami-cache"),
         }
+    }
+}
+
+/// A header as HTTP defines it. Nearly always ASCII, and then borrowed.
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        _ => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
     }
 }
 
@@ -241,7 +249,7 @@ impl Lines {
         let website =
             website(payload.target, &shared.directory).map_err(|text| bad(text.into()))?;
 
-        let agent = payload.user_agent.filter(|agent| !agent.is_empty()).unwrap_or(sender.agent);
+        let agent = payload.user_agent.filter(|agent| !agent.is_empty()).unwrap_or(&sender.agent);
         let client = self.agents.get(agent);
         if client.bot && !shared.count_bots {
             shared.telemetry.bots.add(1);
@@ -346,7 +354,7 @@ fn place<'p>(
     };
     let headers = sender.request.headers();
     let from_proxy = (sender.trusted && payload.ip.is_none())
-        .then(|| geo::from_headers(|name| headers.get(name).map(|value| value.as_bytes())))
+        .then(|| geo::from_headers(|name| headers.get(name).map(HeaderValue::as_bytes)))
         .flatten();
     from_proxy.or_else(|| Some(shared.geo.as_ref()?.lookup(address))).unwrap_or_default()
 }
@@ -451,7 +459,8 @@ fn fill_kind<'e>(event: &mut Event<'e>, message: &Message<'_, 'e>, urls: &UrlTex
 
 fn fill_page<'e>(event: &mut Event<'e>, payload: &Payload<'_, 'e>, urls: &UrlTexts<'e>) {
     let named = payload.hostname.map(|host| cut(host, limits::HOSTNAME_CHARS_MAX));
-    let hostname = named.or(Some(urls.host).filter(|host| !host.is_empty()));
+    // An address without a host is relative to this machine, as in Umami.
+    let hostname = named.or(Some(urls.host).filter(|host| !host.is_empty())).or(Some("localhost"));
     event.set(Text::Hostname, hostname);
     event.set(Text::UrlPath, Some(urls.path));
     event.set(Text::UrlQuery, Some(urls.query));

@@ -308,8 +308,8 @@ mod tests {
         let long = "é".repeat(900);
         let found = flat(&format!(r#"{{"{long}":"{long}"}}"#));
         assert_eq!(found[0].0.chars().count(), 500);
-        let many: String = (0..9_000).map(|n| format!("\"key{n}\":{n},")).collect();
-        let count = flat(&format!("{{{}\"z\":1}}", many)).len();
+        let many: Vec<String> = (0..9_000).map(|n| format!("\"key{n}\":{n}")).collect();
+        let count = flat(&format!("{{{}}}", many.join(","))).len();
         assert!((1_000..9_000).contains(&count), "{count}");
     }
 

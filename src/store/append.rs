@@ -40,8 +40,8 @@ impl Append {
     /// # Errors
     /// When the engine is dead.
     pub fn new(store: &Store) -> Result<Self> {
-        let connection = store.connect()?;
         use Type::{Bool, Decimal, F64, I64, Text, U8, U32, U64};
+        let connection = store.connect()?;
         let mut event = vec![U32, U64, U64, U64, I64, U8];
         event.extend([Text; TEXTS]);
         event.extend([F64, F64, F64, F64, F64, Bool]);

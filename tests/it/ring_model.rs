@@ -11,6 +11,8 @@ use sumimi::ring::{self, Consumer, Full, Producer};
 
 const PAGE: usize = 4096;
 const CAPACITY: usize = 2 * PAGE;
+/// Records that the two threads pass.
+const RECORDS: u64 = 100_000;
 
 fn payload(sequence: u64, length: usize) -> Vec<u8> {
     (0..length).map(|at| (sequence as usize * 31 + at * 7) as u8).collect()
@@ -204,7 +206,6 @@ fn two_threads_pass_every_record_once_and_in_order() {
     let dir = tempfile::tempdir().expect("a directory");
     let (mut producer, mut consumer) =
         ring::open(&dir.path().join("0.ring"), 16 * PAGE).expect("creates");
-    const RECORDS: u64 = 100_000;
     let writing = std::thread::spawn(move || {
         let mut sequence = 0;
         while sequence < RECORDS {
