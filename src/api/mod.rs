@@ -26,15 +26,16 @@ use crate::error::ApiError;
 use crate::store::reader::Readers;
 use crate::websites::Website;
 
-/// Every route of the API.
+/// Every route of the API. A resource, unlike a bare route, answers 405 to the wrong method.
 pub fn configure(cfg: &mut web::ServiceConfig) {
-    cfg.route("/api/websites/{website}/stats", web::get().to(stats::stats))
-        .route("/api/websites/{website}/pageviews", web::get().to(pageviews::pageviews))
-        .route("/api/websites/{website}/metrics", web::get().to(metrics::metrics))
-        .route("/api/websites/{website}/metrics/expanded", web::get().to(metrics_expanded::metrics))
-        .route("/api/websites/{website}/active", web::get().to(active::active))
-        .route("/api/websites/{website}/daterange", web::get().to(daterange::daterange))
-        .route("/api/websites/{website}/events/series", web::get().to(events_series::series));
+    let website = |tail: &str| web::resource(format!("/api/websites/{{website}}/{tail}"));
+    cfg.service(website("stats").get(stats::stats))
+        .service(website("pageviews").get(pageviews::pageviews))
+        .service(website("metrics").get(metrics::metrics))
+        .service(website("metrics/expanded").get(metrics_expanded::metrics))
+        .service(website("active").get(active::active))
+        .service(website("daterange").get(daterange::daterange))
+        .service(website("events/series").get(events_series::series));
 }
 
 /// A question about one website: who asks, what, and who can answer.

@@ -1,1 +1,3 @@
 //! The one integration binary: routes through the real application, real processes, recorded answers.
+
+mod api;
