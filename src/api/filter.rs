@@ -252,3 +252,44 @@ fn wildcard_pattern(value: &str) -> String {
     }
     pattern
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_constant_text_and_its_values_have_names() {
+        let cases = [
+            ("path=/a", "(url_path IN ($f0))", vec!["/a"]),
+            ("path=neq./a,/b", "(NOT (coalesce(url_path, '') IN ($f0, $f1)))", vec!["/a", "/b"]),
+            ("os=(Unknown)", "(coalesce(os, '') IN ($f0))", vec![""]),
+            ("tag=c.", "(tag IS NOT NULL)", vec![]),
+            ("tag=c.x'y", "(contains(lower(tag), lower($f0)))", vec!["x'y"]),
+            ("city=nre.^a", "(NOT (regexp_matches(coalesce(city, ''), $f0, 'i')))", vec!["^a"]),
+            (
+                "path=/a.b/*,/c",
+                "(regexp_full_match(url_path, $f0, 's') OR url_path IN ($f1))",
+                vec!["\\/a\\.b\\/.*", "/c"],
+            ),
+        ];
+        for (query, predicate, values) in cases {
+            let query = Query::parse(query).expect("decodes");
+            let filters = Filters::from_query(&query).expect("filters");
+            assert_eq!(filters.columns, [predicate]);
+            let values: Vec<Bind> = values.into_iter().map(Bind::from).collect();
+            assert_eq!(
+                filters.binds.iter().map(|(_, bind)| bind.clone()).collect::<Vec<_>>(),
+                values
+            );
+        }
+    }
+
+    #[test]
+    fn in_a_wildcard_only_the_star_is_special() {
+        let cases =
+            [("*", ".*"), ("a_B9é", "a_B9é"), ("[^.]$", "\\[\\^\\.\\]\\$"), ("\0", "\\x00")];
+        for (value, pattern) in cases {
+            assert_eq!(wildcard_pattern(value), pattern, "{value}");
+        }
+    }
+}

@@ -34,17 +34,17 @@ use crate::websites::Website;
 
 /// Every route of the API.
 pub fn configure(cfg: &mut web::ServiceConfig) {
-    let about = |path: &str| web::resource(format!("/api/websites/{{website}}{path}"));
+    let website = |tail: &str| web::resource(format!("/api/websites/{{website}}/{tail}"));
     cfg.configure(config::routes)
         .configure(login::routes)
         .configure(websites::routes)
-        .service(about("/stats").route(web::get().to(stats::stats)))
-        .service(about("/pageviews").route(web::get().to(pageviews::pageviews)))
-        .service(about("/metrics").route(web::get().to(metrics::metrics)))
-        .service(about("/metrics/expanded").route(web::get().to(metrics_expanded::metrics)))
-        .service(about("/active").route(web::get().to(active::active)))
-        .service(about("/daterange").route(web::get().to(daterange::daterange)))
-        .service(about("/events/series").route(web::get().to(events_series::series)));
+        .service(website("stats").get(stats::stats))
+        .service(website("pageviews").get(pageviews::pageviews))
+        .service(website("metrics").get(metrics::metrics))
+        .service(website("metrics/expanded").get(metrics_expanded::metrics))
+        .service(website("active").get(active::active))
+        .service(website("daterange").get(daterange::daterange))
+        .service(website("events/series").get(events_series::series));
 }
 
 /// How JSON bodies are read: whatever type the client names, as in Umami (a token in a header cannot be sent by

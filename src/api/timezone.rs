@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, ToSpan};
 
@@ -115,21 +115,22 @@ impl Timezone {
         if let Ok(instant) = text.parse::<Timestamp>() {
             return Some(instant.as_millisecond());
         }
+        // At the ends of the calendar, 9999-12-31 and the like, the last instant it has will do.
         let local = |time: DateTime| {
-            let zoned = time.to_zoned_datetime(self.zone.clone()).ok()?;
-            Some(zoned.timestamp().as_millisecond())
+            let end = if time.year() < 0 { Timestamp::MIN } else { Timestamp::MAX };
+            let zoned = time.to_zoned_datetime(self.zone.clone());
+            zoned.map_or(end, |zoned| zoned.timestamp()).as_millisecond()
         };
         if text.contains(['T', 't']) {
-            return local(text.parse().ok()?);
+            return text.parse().ok().map(local);
         }
         let date: Date = text.parse().ok()?;
-        match edge {
-            Edge::Start => local(date.to_datetime(jiff::civil::Time::MIN)),
-            Edge::End => {
-                let next = date.tomorrow().ok()?;
-                Some(local(next.to_datetime(jiff::civil::Time::MIN))? - 1)
-            }
-        }
+        Some(match edge {
+            Edge::Start => local(date.to_datetime(Time::MIN)),
+            Edge::End => date.tomorrow().map_or(Timestamp::MAX.as_millisecond(), |next| {
+                local(next.to_datetime(Time::MIN)) - 1
+            }),
+        })
     }
 }
 

@@ -89,8 +89,10 @@ impl Visits {
                 Some((way, word, visit))
                     if visit.idle(now) <= IDLE_MINUTES || visit.idle(now) > MINUTE_MASK / 2 =>
                 {
+                    // The nearest minute that reads as the stored one; it may be a little after `now`.
                     let age = now.wrapping_sub(visit.started) & MINUTE_MASK;
-                    (way, word, now.wrapping_sub(age))
+                    let wrapped = if age > MINUTE_MASK / 2 { MINUTE_MASK + 1 } else { 0 };
+                    (way, word, now.wrapping_sub(age).wrapping_add(wrapped))
                 }
                 Some((way, word, _)) => (way, word, started_if_new),
                 None => (victim.0, victim.1, started_if_new),

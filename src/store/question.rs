@@ -15,6 +15,9 @@ use super::sql;
 pub enum Bind {
     Boolean(bool),
     Integer(i64),
+    /// Kept apart from [`Bind::Integer`]: compared with a wider number, a column is cast, and its statistics can no
+    /// longer tell which row groups to skip.
+    Unsigned(u32),
     Text(String),
 }
 
@@ -32,7 +35,7 @@ impl From<i64> for Bind {
 
 impl From<u32> for Bind {
     fn from(value: u32) -> Self {
-        Self::Integer(i64::from(value))
+        Self::Unsigned(value)
     }
 }
 
@@ -53,6 +56,7 @@ impl ToSql for Bind {
         Ok(match self {
             Self::Boolean(value) => ToSqlOutput::Owned(Value::Boolean(*value)),
             Self::Integer(value) => ToSqlOutput::Owned(Value::BigInt(*value)),
+            Self::Unsigned(value) => ToSqlOutput::Owned(Value::UInt(*value)),
             Self::Text(value) => value.as_str().into(),
         })
     }

@@ -55,11 +55,17 @@ struct Reader {
 struct Seat {
     reader: Arc<Reader>,
     shared: Arc<Shared>,
+    /// Whether the engine may still be at work.
+    running: bool,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        if self.running {
+            // The runtime is going down, and it would wait for the thread.
+            self.reader.interrupt.interrupt();
+        }
         let mut idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(Arc::clone(&self.reader));
     }
@@ -134,7 +140,7 @@ impl Readers {
         };
         let mut idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = idle.pop().ok_or(StoreError::Busy)?;
-        Ok(Seat { reader, shared: Arc::clone(shared), _permit: permit })
+        Ok(Seat { reader, shared: Arc::clone(shared), running: true, _permit: permit })
     }
 }
 
@@ -157,7 +163,7 @@ impl Drop for Waiting<'_> {
 
 /// Waits for the work to end, and ends it when it must. Holds the seat until the thread is done with it.
 async fn attend<T: Send>(
-    seat: Seat,
+    mut seat: Seat,
     mut work: JoinHandle<Result<Vec<T>>>,
     mut answer: oneshot::Sender<Result<Vec<T>, StoreError>>,
 ) {
@@ -175,6 +181,7 @@ async fn attend<T: Send>(
             Err(StoreError::Timeout)
         }
     };
+    seat.running = false;
     drop(seat);
     // Nobody may be there any more; that is the usual reason for stopping.
     let _ = answer.send(outcome);

@@ -1,0 +1,176 @@
+//! Questions through their routes, over a database of events written here as literal rows.
+
+mod filters;
+mod metrics;
+mod pageviews;
+mod readers;
+mod stats;
+
+use std::sync::Arc;
+
+use actix_web::{App, test, web};
+use serde_json::Value;
+use sumimi::api;
+use sumimi::auth::Auth;
+use sumimi::auth::token::{Key, Login};
+use sumimi::clock;
+use sumimi::store::accounts::Role;
+use sumimi::store::reader::Readers;
+use sumimi::store::{Store, schema};
+use sumimi::websites::{Directory, Website};
+use tempfile::TempDir;
+
+/// The website of the tests, number 1.
+pub const SITE: &str = "/api/websites/11111111-1111-4111-8111-111111111111";
+/// Another one, number 2, that was reset at 2026-03-02T00:00:00Z.
+pub const RESET_SITE: &str = "/api/websites/22222222-2222-4222-8222-222222222222";
+/// March 2026 in UTC.
+pub const MARCH: &str = "startAt=1772323200000&endAt=1775001599999";
+
+const SECRET: &[u8] = b"a secret for these tests";
+
+/// One row of the event table; what is not set is NULL.
+#[derive(Clone)]
+pub struct Seed {
+    website_key: u32,
+    at: i64,
+    kind: u8,
+    session: u64,
+    visit: u64,
+    texts: Vec<(&'static str, &'static str)>,
+}
+
+/// Milliseconds since 1970 of an ISO time.
+pub fn at(time: &str) -> i64 {
+    time.parse::<jiff::Timestamp>().expect("an ISO time").as_millisecond()
+}
+
+/// A page view on `example.com`.
+pub fn page(time: &str, session: u64, visit: u64, path: &'static str) -> Seed {
+    let texts = vec![("hostname", "example.com"), ("url_path", path), ("url_query", "")];
+    Seed { website_key: 1, at: at(time), kind: 1, session, visit, texts }
+}
+
+/// A custom event on `/`.
+pub fn event(time: &str, session: u64, visit: u64, name: &'static str) -> Seed {
+    Seed { kind: 2, ..page(time, session, visit, "/") }.with("event_name", name)
+}
+
+impl Seed {
+    pub fn with(mut self, column: &'static str, value: &'static str) -> Self {
+        self.texts.retain(|(known, _)| *known != column);
+        self.texts.push((column, value));
+        self
+    }
+
+    pub fn kind(self, kind: u8) -> Self {
+        Self { kind, ..self }
+    }
+
+    pub fn of_website(self, website_key: u32) -> Self {
+        Self { website_key, ..self }
+    }
+}
+
+/// The application over a database of its own.
+pub struct TestApp {
+    pub store: Arc<Store>,
+    pub readers: Readers,
+    auth: Arc<Auth>,
+    token: String,
+    _data_dir: TempDir,
+}
+
+impl TestApp {
+    pub fn new(seeds: &[Seed]) -> Self {
+        let data_dir = TempDir::new().expect("a directory");
+        write(data_dir.path(), seeds);
+        let store = Arc::new(Store::open(data_dir.path()).expect("opens"));
+        let readers = Readers::new(&store).expect("connects");
+        let website = |key: u32, path: &str, reset_at| {
+            let id = path.rsplit('/').next().expect("a last part").parse().expect("a UUID");
+            Website { key, id, reset_at, owner: None }
+        };
+        let reset_at = at("2026-03-02T00:00:00Z");
+        let websites = vec![website(1, SITE, None), website(2, RESET_SITE, Some(reset_at))];
+        let directory = Arc::new(Directory::new(websites));
+        let auth = Arc::new(Auth::open(&store, directory, SECRET).expect("no users yet"));
+        let added = auth.accounts().create("reader", Role::Admin, "no password");
+        let user_id = added.expect("works").expect("a new name");
+        let login = Login { user_id, issued_at: clock::now_ms(), token_epoch: 0, login_id: 1 };
+        let token = Key::new(SECRET).expect("a key").sign(&login);
+        Self { store, readers, auth, token, _data_dir: data_dir }
+    }
+
+    /// Asks with a token.
+    pub async fn get(&self, path: &str) -> (u16, Value) {
+        self.ask(path, Some(&format!("Bearer {}", self.token))).await
+    }
+
+    /// Asks as nobody.
+    pub async fn get_without_token(&self, path: &str) -> (u16, Value) {
+        self.ask(path, None).await
+    }
+
+    /// The answer to a question that must be a good one.
+    pub async fn answer(&self, path: &str) -> Value {
+        let (status, answer) = self.get(path).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    /// Two columns of an answer's rows: `[("a", 1), …]`.
+    pub async fn pairs(&self, path: &str, name: &str, figure: &str) -> Vec<(String, i64)> {
+        let answer = self.answer(path).await;
+        let rows = answer.as_array().unwrap_or_else(|| panic!("{path}: no rows: {answer}"));
+        let pair = |row: &Value| Some((row[name].as_str()?.to_owned(), row[figure].as_i64()?));
+        rows.iter().map(|row| pair(row).unwrap_or_else(|| panic!("{path}: {row}"))).collect()
+    }
+
+    async fn ask(&self, path: &str, authorization: Option<&str>) -> (u16, Value) {
+        let app = test::init_service(
+            App::new()
+                .app_data(web::Data::from(Arc::clone(&self.auth)))
+                .app_data(web::Data::new(self.readers.clone()))
+                .configure(api::configure),
+        )
+        .await;
+        let mut request = test::TestRequest::get().uri(path);
+        if let Some(authorization) = authorization {
+            request = request.insert_header(("authorization", authorization));
+        }
+        let response = test::call_service(&app, request.to_request()).await;
+        let status = response.status().as_u16();
+        let body = test::read_body(response).await;
+        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+}
+
+/// Builds the database and puts the rows in, before anyone else opens it.
+fn write(data_dir: &std::path::Path, seeds: &[Seed]) {
+    let path = data_dir.join("sumimi.duckdb");
+    schema::create_if_missing(&path).expect("a schema");
+    let connection = duckdb::Connection::open(&path).expect("opens");
+    for (number, seed) in seeds.iter().enumerate() {
+        let names: Vec<&str> = seed.texts.iter().map(|(name, _)| *name).collect();
+        let marks = ", ?".repeat(seed.texts.len());
+        let insert = format!(
+            "INSERT INTO facts.event (website_key, event_id, session_id, visit_id, created_at, event_type, \
+             has_data, {}) VALUES ({}, {number}, {}, {}, {}, {}, false{marks})",
+            names.join(", "),
+            seed.website_key,
+            seed.session,
+            seed.visit,
+            seed.at,
+            seed.kind
+        );
+        let values = seed.texts.iter().map(|(_, value)| value);
+        connection.execute(&insert, duckdb::params_from_iter(values)).expect("inserts");
+    }
+    connection.close().map_err(|(_, error)| error).expect("closes");
+}
+
+/// Percent-encodes a query value.
+pub fn encoded(value: &str) -> String {
+    percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
