@@ -1,1 +1,13 @@
 //! The one integration binary: routes through the real application, real processes, recorded answers.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start processes, wait and read their switches"
+)]
+
+mod bad_input;
+mod http;
+mod kill;
+mod process;
+mod tidy;
+mod umami_replay;
