@@ -18,6 +18,7 @@ pub mod health;
 pub mod identity;
 pub mod intake;
 pub mod limits;
+mod mapped;
 pub mod ring;
 pub mod server;
 pub mod store;

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use maxminddb::{Mmap, PathElement, Reader};
 use percent_encoding::percent_decode_str;
 
+use crate::mapped;
+
 /// A place, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -80,12 +82,10 @@ pub struct GeoDb(Reader<Mmap>);
 impl GeoDb {
     /// # Errors
     /// When the file is no such database; names the setting.
-    #[allow(unsafe_code)]
     pub fn open(path: &Path) -> Result<Self> {
-        // SAFETY: the map is only read, through a reader that checks every offset; a file that is replaced by
-        // renaming, as its updater does, leaves the mapped one as it is.
-        let reader = unsafe { Reader::open_mmap(path) };
-        let reader = reader.with_context(|| {
+        let map = mapped::read_only(path)
+            .with_context(|| format!("SUMIMI_GEO_DB (--geo-db): cannot read {}", path.display()))?;
+        let reader = Reader::from_source(map).with_context(|| {
             format!("SUMIMI_GEO_DB (--geo-db): {} is not a MaxMind database", path.display())
         })?;
         Ok(Self(reader))

@@ -1,7 +1,19 @@
 //! The one integration binary: routes through the real application, real processes, recorded answers.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start processes, wait and read their switches"
+)]
+
 mod api;
 mod app;
 mod auth;
+mod bad_input;
+mod http;
+mod kill;
+mod process;
 mod ring_model;
+mod settings;
+mod tidy;
+mod umami_replay;
 mod websites;
