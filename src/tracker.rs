@@ -199,7 +199,7 @@ mod tests {
         }
         let response = app_test::call_service(&app, request.to_request()).await;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = to_bytes(response.into_body()).await.ok().expect("a body from memory");
+        let body = to_bytes(response.into_body()).await.expect("a body from memory");
         Answer { status, headers, body }
     }
 
