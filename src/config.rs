@@ -4,6 +4,8 @@
 //! Umami's names are accepted where they have a twin here, so that its environment file can be taken over; our own
 //! name wins. An empty variable counts as unset, as compose files often pass empty ones.
 
+#![allow(clippy::disallowed_methods, reason = "the one place that reads variables")]
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -32,8 +32,6 @@ pub const DATA_TEXT_CHARS_MAX: usize = 500;
 pub const DATA_BYTES_MAX: usize = 60 << 10;
 /// One encoded event: every text at its longest, and the properties.
 pub const RECORD_BYTES_MAX: usize = 127 << 10;
-/// An event may be this much later than the server's clock; beyond it counts as now.
-pub const FUTURE_MS_MAX: i64 = 10 * 60_000;
 
 /// A visit ends after this much inactivity.
 pub const VISIT_IDLE_MS: i64 = 30 * 60_000;

@@ -16,7 +16,10 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => cmd::serve::run(&cli.config),
-        Command::Config => cmd::config::run(&cli.config),
+        Command::Config => {
+            cmd::config::run(&cli.config);
+            Ok(())
+        }
         Command::User { action: UserAction::Password { name } } => {
             cmd::user::password(&cli.config.data_dir, &name, config::new_password())
         }

@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::store::reader::Readers;
 use crate::tracker::TrackerAssets;
 use crate::websites::Directory;
-use crate::{api, limits};
+use crate::{api, limits, tracker};
 
 /// Everything that handlers use, shared by all workers.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ pub struct Services {
     pub directory: Arc<Directory>,
     pub health: Arc<Health>,
     pub tracker: Arc<TrackerAssets>,
+    /// Further names of the tracker script.
+    pub tracker_names: Vec<String>,
     /// Path prefix, empty or starting with a slash.
     pub base_path: String,
     /// A further path that receives events.
@@ -54,7 +56,7 @@ pub fn configure(cfg: &mut web::ServiceConfig, services: &Services, intake: Inta
         .wrap(from_fn(shared_headers))
         .configure(|cfg| intake::routes(cfg, services.collect_path.as_deref()))
         .configure(health::routes)
-        .configure(|cfg| services.tracker.routes(cfg))
+        .configure(|cfg| tracker::configure(cfg, &services.tracker_names))
         .configure(api::configure)
         .default_service(web::to(unknown));
     cfg.service(scope);

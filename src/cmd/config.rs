@@ -2,20 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::Result;
-
 use crate::budget::{self, Budget};
 use crate::config::Config;
 
 /// Prints to standard output.
-///
-/// # Errors
-/// Never; the signature is that of every command.
-pub fn run(config: &Config) -> Result<()> {
+pub fn run(config: &Config) {
     for (variable, value) in config.effective() {
         println!("{variable:<32} {value}");
     }
     let memory_seen_bytes = budget::memory_seen_bytes(Path::new("/"));
     println!("\n{}", Budget::new(config, memory_seen_bytes, budget::cpus()));
-    Ok(())
 }

@@ -66,7 +66,8 @@ pub fn run(config: &Config) -> Result<()> {
             budget.clone(),
             store.path().to_owned(),
         )),
-        tracker: Arc::new(TrackerAssets::new(collect_path.as_deref(), names)),
+        tracker: Arc::new(TrackerAssets::new(collect_path.as_deref().unwrap_or("/api/send"))),
+        tracker_names: names.split(',').map(str::to_owned).collect(),
         base_path: config.base_path.clone().unwrap_or_default(),
         collect_path,
     };

@@ -3,4 +3,5 @@
 pub mod channel;
 pub mod geo;
 pub mod page_url;
+pub mod scratch;
 pub mod user_agent;

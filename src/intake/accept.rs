@@ -15,16 +15,16 @@ use anyhow::Result;
 
 use super::client_ip::{self, Networks, client_ip};
 use super::data;
+use super::fill::{Urls, fill_client, fill_kind};
 use super::gate::{Gate, Refusal};
 use super::payload::{Message, Parser, Payload, Target, Type, Value, cut};
 use crate::clock;
 use crate::config::Config;
-use crate::enrich::channel::{Landing, channel};
 use crate::enrich::geo::{self, GeoDb, Place};
-use crate::enrich::page_url::{self, PathRules, Piece, Referrer, Scratch};
-use crate::enrich::user_agent::{AgentCache, Client, device_with_screen};
+use crate::enrich::page_url::{PathRules, Scratch};
+use crate::enrich::user_agent::AgentCache;
 use crate::error::ApiError;
-use crate::event::{Event, EventKind, Text, Vitals};
+use crate::event::{Event, EventKind};
 use crate::identity::{Claims, Identity, Rotation, SaltCache, TOKEN_CHARS, Visitor, uuid_of};
 use crate::limits;
 use crate::ring::Producer;
@@ -263,9 +263,7 @@ impl Lines {
         let place = place(shared, sender, payload, address);
 
         let now_ms = clock::now_ms();
-        let explicit_ms = payload.timestamp_ms.map(|at| at.clamp(TIME_MS_MIN, now_ms));
-        let explicit_ms =
-            explicit_ms.filter(|at| *at < now_ms || payload.timestamp_ms < Some(now_ms));
+        let explicit_ms = explicit_time(payload.timestamp_ms, now_ms);
         let mut id_text = [0; 36];
         let visitor = Visitor {
             website: website.id.hyphenated().encode_lower(&mut id_text),
@@ -298,7 +296,6 @@ impl Lines {
         } else {
             self.data.encoded.clear();
         }
-        // The scratch is filled before the event borrows from it.
         let money = payload.data.filter(|_| event.kind == EventKind::Custom);
         let (revenue, encoded) = self.data.revenue_and_encoded(money);
         event.revenue = revenue;
@@ -333,6 +330,11 @@ impl Lines {
 /// The earliest time that is stored: the year 1; what is before counts as it.
 const TIME_MS_MIN: i64 = -62_135_596_800_000;
 
+/// The time that the sender gave, as far as it is believed: what lies in the future is now.
+fn explicit_time(timestamp_ms: Option<i64>, now_ms: i64) -> Option<i64> {
+    timestamp_ms.filter(|at| *at < now_ms).map(|at| at.max(TIME_MS_MIN))
+}
+
 fn website(target: Option<Target>, directory: &Directory) -> Result<Website, &'static str> {
     match target {
         Some(Target::Website(id)) => directory.get(id).ok_or("Website not found."),
@@ -357,143 +359,6 @@ fn place<'p>(
         .then(|| geo::from_headers(|name| headers.get(name).map(HeaderValue::as_bytes)))
         .flatten();
     from_proxy.or_else(|| Some(shared.geo.as_ref()?.lookup(address))).unwrap_or_default()
-}
-
-/// Page and referrer, still in pieces.
-struct Urls<'s> {
-    page: page_url::PageUrl<'s>,
-    referrer: Option<Referrer<'s>>,
-    title: Option<Piece<'s>>,
-}
-
-/// The same as texts.
-struct UrlTexts<'s> {
-    host: &'s str,
-    path: &'s str,
-    query: &'s str,
-    title: Option<&'s str>,
-    utm: [Option<&'s str>; 5],
-    click_id: Option<&'static str>,
-    referrer: Option<[&'s str; 3]>,
-}
-
-impl<'b> Urls<'b> {
-    fn read(
-        message: &Message<'_, 'b>,
-        rules: PathRules,
-        scratch: &mut Scratch,
-    ) -> Result<Self, page_url::InvalidUrl> {
-        let payload = &message.payload;
-        let rules = PathRules { bare: message.kind == Type::Performance, ..rules };
-        let page = page_url::page(payload.url, payload.hostname, rules, scratch)?;
-        let referrer = page_url::referrer(payload.referrer, payload.hostname, scratch)?;
-        let title = payload.title.map(|title| page_url::title(title, scratch));
-        Ok(Self { page, referrer, title })
-    }
-
-    fn texts<'s>(&'s self, scratch: &'s Scratch) -> UrlTexts<'s> {
-        let long = |piece: &'s Piece<'b>| cut(scratch.text(piece), limits::LONG_TEXT_CHARS_MAX);
-        let page = &self.page;
-        let utm = page.utm.each_ref().map(|piece| {
-            piece.as_ref().map(|piece| cut(scratch.text(piece), limits::UTM_CHARS_MAX))
-        });
-        UrlTexts {
-            host: cut(scratch.text(&page.host), limits::HOSTNAME_CHARS_MAX),
-            path: long(&page.path),
-            query: long(&page.query),
-            title: self.title.as_ref().map(long),
-            utm,
-            click_id: page.click_id,
-            referrer: self
-                .referrer
-                .as_ref()
-                .map(|r| [long(&r.domain), long(&r.path), long(&r.query)]),
-        }
-    }
-}
-
-/// What every event says of the visitor.
-fn fill_client<'e>(
-    event: &mut Event<'e>,
-    payload: &Payload<'_, 'e>,
-    client: &Client,
-    place: &'e Place<'e>,
-) {
-    let named = |text: Option<&'e str>| text.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX));
-    let screen = payload.screen.map(|screen| cut(screen, limits::SCREEN_CHARS_MAX));
-    event.set(Text::Browser, named(payload.browser).or(client.browser));
-    event.set(Text::Os, named(payload.os).or(client.os));
-    let device = device_with_screen(client.device, screen);
-    event.set(Text::Device, named(payload.device).or(Some(device)));
-    event.set(Text::Screen, screen);
-    event.set(Text::Language, payload.language.map(|text| cut(text, limits::LANGUAGE_CHARS_MAX)));
-    event.set(Text::DistinctId, payload.id.map(|text| cut(text, limits::DISTINCT_ID_CHARS_MAX)));
-    event.set(Text::Country, place.country.as_deref());
-    let region = place.region.as_deref();
-    event.set(Text::Region, region.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX)));
-    event.set(Text::City, place.city.as_deref().map(|text| cut(text, limits::CITY_CHARS_MAX)));
-}
-
-/// What depends on the kind of message.
-fn fill_kind<'e>(event: &mut Event<'e>, message: &Message<'_, 'e>, urls: &UrlTexts<'e>) {
-    let payload = &message.payload;
-    event.kind = match message.kind {
-        Type::Identify => EventKind::Identify,
-        Type::Performance => EventKind::Performance,
-        Type::Event if payload.name.is_some_and(|name| !name.is_empty()) => EventKind::Custom,
-        Type::Event => EventKind::PageView,
-    };
-    match event.kind {
-        EventKind::Identify => {}
-        EventKind::Performance => {
-            event.set(Text::UrlPath, Some(urls.path));
-            event.set(Text::PageTitle, urls.title);
-            event.vitals = payload.vitals;
-        }
-        _ => fill_page(event, payload, urls),
-    }
-    if event.kind != EventKind::Performance {
-        event.vitals = Vitals::default();
-    }
-}
-
-fn fill_page<'e>(event: &mut Event<'e>, payload: &Payload<'_, 'e>, urls: &UrlTexts<'e>) {
-    let named = payload.hostname.map(|host| cut(host, limits::HOSTNAME_CHARS_MAX));
-    // An address without a host is relative to this machine, as in Umami.
-    let hostname = named.or(Some(urls.host).filter(|host| !host.is_empty())).or(Some("localhost"));
-    event.set(Text::Hostname, hostname);
-    event.set(Text::UrlPath, Some(urls.path));
-    event.set(Text::UrlQuery, Some(urls.query));
-    event.set(Text::PageTitle, urls.title);
-    if let Some([domain, path, query]) = urls.referrer {
-        event.set(Text::ReferrerDomain, Some(domain));
-        event.set(Text::ReferrerPath, Some(path));
-        event.set(Text::ReferrerQuery, Some(query));
-    }
-    let [source, medium, campaign, content, term] = urls.utm;
-    event.set(Text::UtmSource, source);
-    event.set(Text::UtmMedium, medium);
-    event.set(Text::UtmCampaign, campaign);
-    event.set(Text::UtmContent, content);
-    event.set(Text::UtmTerm, term);
-    event.set(Text::ClickId, urls.click_id);
-    event.set(
-        Text::EventName,
-        payload
-            .name
-            .filter(|name| !name.is_empty())
-            .map(|name| cut(name, limits::EVENT_NAME_CHARS_MAX)),
-    );
-    event.set(Text::Tag, payload.tag.map(|tag| cut(tag, limits::TAG_CHARS_MAX)));
-    let landing = Landing {
-        referrer_domain: urls.referrer.map(|[domain, ..]| domain),
-        hostname,
-        query: urls.query,
-        utm_source: source,
-        utm_medium: medium,
-        utm_campaign: campaign,
-    };
-    event.set(Text::Channel, channel(&landing));
 }
 
 fn push(producer: Option<&mut Producer>, event: &Event<'_>) -> Result<(), Refusal> {

@@ -7,6 +7,7 @@
 pub mod accept;
 pub mod client_ip;
 pub mod data;
+mod fill;
 pub mod gate;
 pub mod payload;
 

@@ -34,8 +34,8 @@
 //! `used = head - tail` counts bytes including padding and the unused end of a lap; a push that would make it
 //! larger than the capacity is refused with [`Full`]. So the producer never writes a byte that the consumer may
 //! still read, and the consumer never reads one that the producer may still write: that is the whole argument for
-//! the shared mapping (`src/mapped.rs`) being free of races. Head moves with release ordering after the record is complete, tail with
-//! release ordering after the consumer is done with it.
+//! the shared mapping (`src/mapped.rs`) being free of races. Head moves
+//! with release ordering after the record is complete, tail with release ordering after the consumer is done with it.
 //!
 //! # Exactly once
 //!

@@ -3,8 +3,8 @@
 //! each kind is explained in `docs/umami.md`; a difference that is not named fails, and so does a name without one.
 //!
 //! Equal means: the same status and the same JSON, up to a one-to-one renaming of generated ids, the order of rows that
-//! tie, numbers sent as strings, the notation of instants, fields of ours beside theirs, and the wording of errors (their
-//! code counts). Where Umami answered 500, any answer below 500 is right.
+//! tie, numbers sent as strings, the notation of instants, fields of ours beside theirs, and the wording of errors
+//! (their code counts). Where Umami answered 500, any answer below 500 is right.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
