@@ -183,9 +183,7 @@ pub fn page<'s>(
     let (utm, click_id) = parameters(&parts.query, scratch);
     let path =
         if rules.bare { parts.path } else { readable_path(parts.path, &parts.fragment, scratch) };
-    if scratch.text(&path) == "/undefined" {
-        return Ok(PageUrl { host: without_www(parts.host, scratch), ..empty });
-    }
+    let path = if scratch.text(&path) == "/undefined" { Piece::Input("") } else { path };
     let path = if rules.remove_trailing_slash { without_slash(path, scratch) } else { path };
     Ok(PageUrl { host: without_www(parts.host, scratch), path, query: parts.query, utm, click_id })
 }

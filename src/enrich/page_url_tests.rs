@@ -18,6 +18,7 @@ fn one_page_has_one_path() {
         ("undefined", "", ""),
         ("/undefined", "", ""),
         ("https://example.com/undefined", "", ""),
+        ("/undefined?x=1", "", "x=1"),
         ("/a/b?c=d&e=%20f", "/a/b", "c=d&e=%20f"),
         ("https://example.com", "/", ""),
         ("https://www.example.com:8443/a?b", "/a", "b"),

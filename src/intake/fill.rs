@@ -110,7 +110,8 @@ pub fn fill_kind<'e>(event: &mut Event<'e>, message: &Message<'_, 'e>, urls: &Ur
 }
 
 fn fill_page<'e>(event: &mut Event<'e>, payload: &Payload<'_, 'e>, urls: &UrlTexts<'e>) {
-    let named = payload.hostname.map(|host| cut(host, limits::HOSTNAME_CHARS_MAX));
+    let named = payload.hostname.filter(|host| !host.is_empty());
+    let named = named.map(|host| cut(host, limits::HOSTNAME_CHARS_MAX));
     // An address without a host is relative to this machine, as in Umami.
     let hostname = named.or(Some(urls.host).filter(|host| !host.is_empty())).or(Some("localhost"));
     event.set(Text::Hostname, hostname);
