@@ -48,7 +48,7 @@ impl Budget {
             ("rings", ring_bytes_each * workers as u64),
             ("request bodies", limits::BODIES_IN_FLIGHT_BYTES_MAX as u64),
             ("workers", workers as u64 * limits::WORKER_BYTES as u64),
-            ("visits", limits::VISIT_SLOTS as u64 * 16),
+            ("visits", limits::VISIT_SLOTS as u64 * 8),
             ("passwords", limits::PASSWORD_BYTES as u64),
             ("program and tables", limits::PROGRAM_BYTES as u64),
         ];

@@ -75,7 +75,7 @@ pub struct Config {
     #[arg(long, env = "SUMIMI_BASE_PATH", value_parser = parse_base_path, global = true)]
     pub base_path: Option<String>,
     /// What to log: error, warn, info, debug, or a filter of modules
-    #[arg(long, env = "SUMIMI_LOG", default_value = "info", global = true)]
+    #[arg(long, env = "SUMIMI_LOG", default_value = "info,actix_server=warn", global = true)]
     pub log: String,
     /// Password of `admin` at the first start; without it one is generated and printed once
     #[arg(long, env = "SUMIMI_ADMIN_PASSWORD", hide_env_values = true, global = true)]

@@ -29,7 +29,7 @@ pub fn password(data_dir: &Path, username: &str, given: Option<String>) -> Resul
     Ok(())
 }
 
-/// As [`password`], without terminal; returns the password if it was generated.
+/// As [`password()`], without terminal; returns the password if it was generated.
 ///
 /// # Errors
 /// One line that tells what to do.

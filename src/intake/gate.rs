@@ -2,7 +2,7 @@
 //! Refusing is a feature: it costs a few nanoseconds, allocates nothing, and says when to come back.
 //!
 //! The rate is a generic cell rate algorithm in one atomic: the time at which the next request would be on schedule.
-//! It allows a burst of [`BURST_NS`] and is shared by all workers without a lock.
+//! It allows a burst of `BURST_NS` and is shared by all workers without a lock.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;

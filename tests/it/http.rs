@@ -166,7 +166,7 @@ fn read_head(from: &mut impl BufRead) -> io::Result<(u16, Vec<(String, String)>)
         let line = read_line(from)?;
         match line.split_once(':') {
             Some((name, value)) => {
-                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()))
+                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
             }
             None => return Ok((status, headers)),
         }

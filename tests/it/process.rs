@@ -93,6 +93,7 @@ impl Process {
         let log = home.join("log");
         let stderr = File::options().create(true).append(true).open(&log).expect("a log file");
         let mut command = command(builder, home);
+        #[allow(clippy::zombie_processes, reason = "`Drop` of the process waits for it")]
         let mut child =
             command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("the program starts");
         let stdout = child.stdout.take().expect("standard output is piped");
