@@ -38,10 +38,17 @@ pub const VISIT_IDLE_MS: i64 = 30 * 60_000;
 
 /// Rows of one row group of the event table: a batch of this size goes to disk without the log.
 pub const BATCH_ROWS_MAX: usize = 20_480;
+/// Records of one batch, those that become no row of events included.
+pub const BATCH_RECORDS_MAX: usize = 2 * BATCH_ROWS_MAX;
 /// Encoded bytes of one batch.
 pub const BATCH_BYTES_MAX: usize = 8 << 20;
-/// An event waits at most about this long for its batch.
-pub const FLUSH_INTERVAL_MS: u64 = 500;
+/// The same for comparison with counters; and what is few.
+pub const BATCH_ROWS_FULL: u64 = BATCH_ROWS_MAX as u64;
+pub const BATCH_ROWS_FEW: u64 = 1_024;
+/// Few events wait this long for company, more than few this long for a full batch: together with the commit an
+/// event is seen within two seconds.
+pub const FLUSH_FEW_MS: u64 = 400;
+pub const FLUSH_MANY_MS: u64 = 1_200;
 /// How often the writer looks at the rings.
 pub const WRITER_POLL_MS: u64 = 25;
 

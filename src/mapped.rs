@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use memmap2::{Mmap, MmapOptions, MmapRaw};
+use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
 
 /// Gives a file real blocks for its whole length, so that no later write can meet a full disk.
 ///
@@ -65,6 +65,22 @@ impl Shared {
         // SAFETY: the range is inside the mapping (asserted). It is free or the consumer's own header slot: one
         // producer, which holds one view at a time (`push` takes `&mut Producer`), and one consumer, likewise.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().add(offset), length) }
+    }
+
+    /// Takes the whole pages of a range out of this process's memory. Their bytes stay in the file (and in the
+    /// kernel's cache), and come back when they are touched.
+    pub fn forget(&self, offset: usize, length: usize) {
+        let page = 4096;
+        let (from, to) = (offset.next_multiple_of(page), (offset + length) & !(page - 1));
+        if from >= to || to > self.len() {
+            return;
+        }
+        // SAFETY: the mapping is shared and backed by a file, for which this advice changes where bytes are and not
+        // what they are, whoever reads or writes them meanwhile.
+        let advised =
+            unsafe { self.0.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to - from) };
+        // Advice that is not taken costs memory, nothing else.
+        drop(advised);
     }
 
     /// Flushes a range to the disk.

@@ -8,6 +8,9 @@ use super::Shared;
 use super::layout::{RECORD_HEAD_BYTES, RELEASED_AT, RecordHead, Released, WRAP, record_bytes};
 use super::recover::Found;
 
+/// Fewer bytes are not worth a call.
+const FORGET_BYTES_MIN: u64 = 1 << 20;
+
 /// The one consumer of a ring.
 pub struct Consumer {
     shared: Arc<Shared>,
@@ -15,6 +18,8 @@ pub struct Consumer {
     /// Bytes ever released, and the last released sequence.
     tail: u64,
     released_sequence: u64,
+    /// Up to here the pages are out of our memory.
+    forgotten: u64,
     /// Which of the two places in the header is written next.
     slot: usize,
     sync_releases: bool,
@@ -27,6 +32,7 @@ impl Consumer {
             ring_id,
             tail: found.tail,
             released_sequence: found.released_sequence,
+            forgotten: found.tail,
             slot: 0,
             sync_releases: false,
         };
@@ -105,12 +111,24 @@ impl Consumer {
         (start, length, position + (skip + record_bytes(length)) as u64)
     }
 
+    /// Takes what was written since the last call out of the process's memory, if it is worth a call to the kernel:
+    /// a ring that fills up costs disk, not memory.
+    pub fn forget_waiting(&mut self) {
+        let head = self.shared.head.load(Ordering::Acquire);
+        if head - self.forgotten >= FORGET_BYTES_MIN {
+            self.shared.file.forget(self.forgotten, head);
+            // The last page is still being written.
+            self.forgotten = head.saturating_sub(4096).max(self.forgotten);
+        }
+    }
+
     /// Frees everything up to and including `sequence`; a sequence that is not waiting changes nothing.
     pub fn release(&mut self, sequence: u64) {
         let last = self.shared.published.load(Ordering::Acquire);
         if sequence <= self.released_sequence || sequence > last {
             return;
         }
+        let from = self.tail;
         while self.released_sequence < sequence {
             self.tail = self.record(self.tail).2;
             self.released_sequence += 1;
@@ -120,6 +138,8 @@ impl Consumer {
             // The room stays taken until a later release can be synced.
             return;
         }
+        // Reading has brought them back.
+        self.shared.file.forget(from, self.tail);
         // Release: our reads of these bytes come before the producer's writes.
         self.shared.tail.store(self.tail, Ordering::Release);
     }

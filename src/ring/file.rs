@@ -88,6 +88,15 @@ impl RingFile {
         self.map.write(HEADER_BYTES + offset, length)
     }
 
+    /// Lets go of the memory (not the bytes) between two positions, which may lie a lap apart.
+    pub fn forget(&self, from: u64, to: u64) {
+        let capacity = self.capacity() as u64;
+        let (offset, length) = (from % capacity, (to - from).min(capacity));
+        let to_end = length.min(capacity - offset);
+        self.map.forget(HEADER_BYTES + offset as usize, to_end as usize);
+        self.map.forget(HEADER_BYTES, (length - to_end) as usize);
+    }
+
     /// Flushes the header page to the disk.
     ///
     /// # Errors

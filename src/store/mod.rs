@@ -52,7 +52,9 @@ impl Store {
     /// # Errors
     /// When the engine is dead.
     fn connect(&self) -> Result<Connection> {
-        self.with_admin(|admin| Ok(admin.try_clone()?))
+        let connection = self.with_admin(|admin| Ok(admin.try_clone()?))?;
+        connection.execute_batch(USE)?;
+        Ok(connection)
     }
 
     /// Runs `work` on the configuration connection; blocks, so call it from `web::block`.
@@ -61,7 +63,11 @@ impl Store {
     }
 }
 
-/// Opens with every bound set, then locks the settings.
+/// What every connection says first: the names in our statements are those of the attached file.
+const USE: &str = "USE sumimi";
+
+/// Opens with every bound set, then locks the settings. The file is attached to an empty database in memory, since
+/// only so the size of its row groups can be chosen.
 fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
     let spill = data_dir.join("spill");
     let config = Config::default()
@@ -73,9 +79,20 @@ fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
         .with("wal_autocheckpoint", format!("{}B", limits::WAL_BYTES_MAX))?
         .with("temp_directory", spill.to_string_lossy())?
         .with("max_temp_directory_size", format!("{}MB", limits::ENGINE_SPILL_MB))?;
-    let connection = Connection::open_with_flags(path, config)
-        .with_context(|| format!("cannot open {}", path.display()))?;
+    let connection = Connection::open_in_memory_with_flags(config)?;
+    attach(&connection, path)?;
     connection
         .execute_batch("SET enable_external_access = false; SET lock_configuration = true;")?;
     Ok(connection)
+}
+
+/// Opens the database file (or creates it) as the one that statements mean.
+fn attach(connection: &Connection, path: &Path) -> Result<()> {
+    let file = path.to_string_lossy().replace('\'', "''");
+    let rows = limits::BATCH_ROWS_MAX;
+    connection
+        .execute_batch(&format!(
+            "ATTACH '{file}' AS sumimi (ROW_GROUP_SIZE {rows}, STORAGE_VERSION 'v1.5.0'); {USE}"
+        ))
+        .with_context(|| format!("cannot open {}", path.display()))
 }

@@ -27,7 +27,8 @@ pub fn create_if_missing(path: &Path) -> Result<()> {
             fs::remove_file(leftover)?;
         }
     }
-    let connection = Connection::open(&aside)
+    let connection = Connection::open_in_memory()?;
+    super::attach(&connection, &aside)
         .with_context(|| format!("cannot create a database in {}", path.display()))?;
     for (index, file) in FILES.iter().enumerate() {
         connection.execute_batch(file)?;
@@ -36,7 +37,7 @@ pub fn create_if_missing(path: &Path) -> Result<()> {
             duckdb::params![i32::try_from(index + 1)?, clock::now_ms()],
         )?;
     }
-    connection.execute_batch("CHECKPOINT")?;
+    connection.execute_batch("CHECKPOINT; USE memory; DETACH sumimi")?;
     connection.close().map_err(|(_, error)| error)?;
     fs::File::open(&aside)?.sync_all()?;
     fs::rename(&aside, path)?;
