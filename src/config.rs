@@ -65,6 +65,10 @@ pub struct Config {
     #[arg(long, env = "SUMIMI_RATE", global = true,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub rate: Option<u64>,
+    /// What an answered event survives: death of the `process`, or loss of `power` (slower: answers wait for the disk)
+    #[arg(long, env = "SUMIMI_DURABILITY", default_value = "process", global = true,
+          value_parser = ["process", "power"])]
+    pub durability: String,
     /// Peers whose proxy headers are believed: addresses, networks, `loopback`, `private` or `none`
     #[arg(long, env = "SUMIMI_TRUSTED_PROXIES", default_value = "loopback", global = true)]
     pub trusted_proxies: String,
@@ -130,6 +134,7 @@ impl Config {
                 self.memory.map_or("-".to_owned(), |bytes| format!("{}MB", bytes.0 >> 20)),
             ),
             ("SUMIMI_RATE", self.rate.map_or("-".to_owned(), |rate| rate.to_string())),
+            ("SUMIMI_DURABILITY", self.durability.clone()),
             ("SUMIMI_TRUSTED_PROXIES", self.trusted_proxies.clone()),
             (
                 "SUMIMI_GEO_DB",
@@ -330,6 +335,7 @@ mod tests {
             ("SUMIMI_LISTEN", "nowhere"),
             ("SUMIMI_MEMORY", "lots"),
             ("SUMIMI_RATE", "0"),
+            ("SUMIMI_DURABILITY", "hope"),
             ("SUMIMI_SALT_ROTATION", "hour"),
         ] {
             let error = parse(&[], &[(name, value)]).expect_err("is refused");

@@ -65,6 +65,7 @@ impl Health {
                     "rate": t.refused_rate.get(),
                     "ring_full": t.refused_ring.get(),
                     "bodies": t.refused_bodies.get(),
+                    "disk": t.refused_disk.get(),
                 },
                 "bots": t.bots.get(),
                 "blocked": t.blocked.get(),
@@ -73,6 +74,7 @@ impl Health {
                 "capacity_bytes": t.ring_capacity_bytes.get(),
                 "used_bytes": t.ring_used_bytes.get(),
                 "events_waiting": t.events_waiting.get(),
+                "syncs": t.syncs.get(),
             },
             "writer": {
                 "committed": t.committed.get(),
@@ -107,6 +109,7 @@ impl Health {
                     ("rate", t.refused_rate.get()),
                     ("ring_full", t.refused_ring.get()),
                     ("bodies", t.refused_bodies.get()),
+                    ("disk", t.refused_disk.get()),
                 ],
             ),
             (

@@ -33,6 +33,8 @@ pub struct Telemetry {
     pub refused_ring: Number,
     /// Requests refused because too many large bodies were open.
     pub refused_bodies: Number,
+    /// Requests refused because the disk has no room or has failed.
+    pub refused_disk: Number,
     /// Events answered `beep boop`.
     pub bots: Number,
     /// Events dropped because of a block list.
@@ -49,12 +51,14 @@ pub struct Telemetry {
     pub ring_capacity_bytes: Number,
     pub ring_used_bytes: Number,
     pub events_waiting: Number,
+    /// Rounds of flushes that acknowledged events have waited for.
+    pub syncs: Number,
     /// What the engine says it uses, looked up after a commit.
     pub engine_bytes: Number,
     /// When the writer started the batch it is busy with, ms since 1970; 0 when it waits.
     pub writer_busy_since: Number,
     /// Commits that failed in a row; events wait in the ring meanwhile.
     pub writer_failures: Number,
-    /// 1 when the engine has failed for good.
+    /// 1 when the engine or the disk has failed for good.
     pub engine_dead: Number,
 }

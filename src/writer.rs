@@ -6,6 +6,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::event::Event;
-use crate::ring::Consumer;
+use crate::ring::{Consumer, SyncFailed};
 use crate::store::Store;
 use crate::store::append::{Append, Cursor};
 use crate::telemetry::Telemetry;
@@ -48,7 +49,7 @@ impl Writer {
         let mut rings = Vec::with_capacity(consumers.len());
         for mut consumer in consumers {
             let cursor = append.cursor(consumer.id())?;
-            consumer.skip_committed(cursor.committed_sequence);
+            consumer.skip_committed(cursor.committed_sequence)?;
             rings.push(Ring { consumer, cursor });
         }
         let capacity: usize = rings.iter().map(|ring| ring.consumer.capacity_bytes()).sum();
@@ -87,7 +88,7 @@ impl Writer {
                 }
                 Err(error) if is_fatal(&error) || (stopping && failures > 3) => {
                     self.telemetry.engine_dead.set(1);
-                    return Err(error.context("the database engine has failed"));
+                    return Err(error.context("events can no longer be stored"));
                 }
                 Err(error) => {
                     failures += 1;
@@ -194,7 +195,7 @@ impl Writer {
             )
         });
         let rows = self.append.commit(events, &cursors)?;
-        self.release(&cursors, ends);
+        self.release(&cursors, ends)?;
         Ok(rows)
     }
 
@@ -206,11 +207,12 @@ impl Writer {
         ends.iter().map(cursor).collect()
     }
 
-    fn release(&mut self, cursors: &[Cursor], ends: &[(usize, u64)]) {
+    fn release(&mut self, cursors: &[Cursor], ends: &[(usize, u64)]) -> Result<(), SyncFailed> {
         for (cursor, &(index, last)) in cursors.iter().zip(ends) {
             self.rings[index].cursor = *cursor;
-            self.rings[index].consumer.release(last);
+            self.rings[index].consumer.release(last)?;
         }
+        Ok(())
     }
 
     /// Keeps the one record that the engine refuses, unless the engine refuses everything.
@@ -222,7 +224,7 @@ impl Writer {
             keep(&self.set_aside_dir, record, &format!("{error:#}"));
             self.telemetry.set_aside.add(1);
         }
-        self.release(&cursors, ends);
+        self.release(&cursors, ends)?;
         Ok(())
     }
 }
@@ -241,9 +243,9 @@ fn is_due(waiting: u64, waited: Duration) -> bool {
 /// Appends a refused record (length, bytes) to the file of such records.
 fn keep(dir: &PathBuf, record: &[u8], why: &str) {
     let write = || -> std::io::Result<()> {
-        fs::create_dir_all(dir)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let path = dir.join("records");
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
         file.write_all(&(record.len() as u32).to_le_bytes())?;
         file.write_all(record)?;
         file.sync_data()
@@ -254,8 +256,11 @@ fn keep(dir: &PathBuf, record: &[u8], why: &str) {
     }
 }
 
-/// Whether the engine will refuse everything from now on until it is opened again.
+/// Whether the engine will refuse everything from now on until it is opened again, or the disk has lost our trust.
 fn is_fatal(error: &anyhow::Error) -> bool {
+    if error.downcast_ref::<SyncFailed>().is_some() {
+        return true;
+    }
     let text = format!("{error:#}");
     text.contains("has been invalidated") || text.contains("FATAL")
 }

@@ -9,12 +9,13 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use actix_web::{App, HttpServer};
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use crate::auth::Auth;
 use crate::budget::{self, Budget};
@@ -22,7 +23,7 @@ use crate::config::Config;
 use crate::health::Health;
 use crate::intake::{Intake, Shared};
 use crate::limits;
-use crate::ring::{self, Consumer, Producer};
+use crate::ring::{self, Consumer, Durability, GroupSync, Producer};
 use crate::server::{self, Services};
 use crate::store::Store;
 use crate::store::reader::Readers;
@@ -45,9 +46,10 @@ pub fn run(config: &Config) -> Result<()> {
     let telemetry = Arc::new(Telemetry::default());
 
     let ring_dir = data_dir.join("ring");
-    fs::create_dir_all(&ring_dir)?;
+    create_private_dir(&ring_dir)?;
     recover(&store, &ring_dir, &telemetry, &data_dir, &budget)?;
-    let (producers, consumers) = open_rings(&ring_dir, &budget)?;
+    let durability = Durability::from_setting(&config.durability);
+    let (producers, consumers) = open_rings(&ring_dir, &budget, durability)?;
     let set_aside = data_dir.join("set-aside");
     let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), set_aside)?;
 
@@ -75,24 +77,27 @@ pub fn run(config: &Config) -> Result<()> {
     serve(config, &budget, &services, &shared, producers, writer, generated.as_deref())
 }
 
-/// Runs the writer thread and the HTTP server until one of them ends.
+/// Runs the threads that keep events and the HTTP server until one of them ends.
 fn serve(
     config: &Config,
     budget: &Budget,
     services: &Services,
     shared: &Arc<Shared>,
-    producers: Vec<Producer>,
+    mut producers: Vec<Producer>,
     writer: Writer,
     generated: Option<&str>,
 ) -> Result<()> {
     let (stop_writer, stopped) = crossbeam_channel::bounded(0);
-    let (failed, writer_failed) = tokio::sync::oneshot::channel();
-    let writer = thread::Builder::new().name("writer".to_owned()).spawn(move || {
-        let outcome = writer.run(&stopped);
-        // The receiver is gone when the server has stopped by itself; then nobody needs to be told.
-        let _ = failed.send(());
-        outcome
-    })?;
+    let keeper_ended = Arc::new(Notify::new());
+    let writer = spawn("writer", &keeper_ended, move || writer.run(&stopped))?;
+    let flusher = match Durability::from_setting(&config.durability) {
+        Durability::Process => None,
+        Durability::Power => {
+            let group = GroupSync::attach(producers.iter_mut());
+            let telemetry = Arc::clone(&shared.telemetry);
+            Some(spawn("flusher", &keeper_ended, move || flush(group, &telemetry))?)
+        }
+    };
 
     let factory = {
         let (services, shared) = (services.clone(), Arc::clone(shared));
@@ -124,15 +129,49 @@ fn serve(
         actix_web::rt::spawn(async move {
             let graceful = tokio::select! {
                 graceful = ask_to_stop() => graceful,
-                _ = writer_failed => false,
+                () = keeper_ended.notified() => false,
             };
             handle.stop(graceful).await;
         });
         running.await.context("the HTTP server has failed")
     });
     drop(stop_writer);
-    let written = writer.join().map_err(|_| anyhow!("the writer has crashed; its events wait"))?;
-    outcome.and(written)
+    let written = joined("writer", writer);
+    // It ends by itself only when it has failed, or when the last worker has gone.
+    let synced = flusher.filter(JoinHandle::is_finished).map(|it| joined("flusher", it));
+    outcome.and(written).and(synced.unwrap_or(Ok(())))
+}
+
+/// Starts a thread that keeps events; when it ends, however it ends, the server must not go on.
+fn spawn(
+    name: &str,
+    ended: &Arc<Notify>,
+    work: impl FnOnce() -> Result<()> + Send + 'static,
+) -> Result<JoinHandle<Result<()>>> {
+    struct Bell(Arc<Notify>);
+    impl Drop for Bell {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let bell = Bell(Arc::clone(ended));
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let _bell = bell;
+        work()
+    });
+    thread.with_context(|| format!("cannot start the {name}"))
+}
+
+fn joined(name: &str, thread: JoinHandle<Result<()>>) -> Result<()> {
+    thread.join().map_err(|_| anyhow!("the {name} has crashed; its events wait"))?
+}
+
+/// Flushes the rings for those who wait; a disk that fails once is not asked again.
+fn flush(group: GroupSync, telemetry: &Telemetry) -> Result<()> {
+    group.run(|| telemetry.syncs.add(1)).map_err(|error| {
+        telemetry.engine_dead.set(1);
+        error.into()
+    })
 }
 
 /// Ends when the process is told to stop.
@@ -183,14 +222,14 @@ fn start_log(filter: &str) -> Result<()> {
 }
 
 fn create_data_dir(path: &Path) -> Result<PathBuf> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .and_then(|()| path.canonicalize())
-        .with_context(|| {
-            format!("SUMIMI_DATA_DIR (--data-dir): cannot create or open {}", path.display())
-        })
+    create_private_dir(path).and_then(|()| path.canonicalize()).with_context(|| {
+        format!("SUMIMI_DATA_DIR (--data-dir): cannot create or open {}", path.display())
+    })
+}
+
+/// Only its owner may look inside; one that exists keeps its mode.
+fn create_private_dir(path: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// One server per directory. The lock dies with the process.
@@ -250,7 +289,9 @@ fn recover(
     for entry in fs::read_dir(ring_dir)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "ring") {
-            let (_, consumer) = ring::open(&path, budget.ring_bytes_each as usize)?;
+            // What is released here is the database's; nothing is pushed, so no position needs to be synced.
+            let capacity = budget.ring_bytes_each as usize;
+            let (_, consumer) = ring::open(&path, capacity, Durability::Process)?;
             found.push((path, consumer));
         }
     }
@@ -273,8 +314,13 @@ fn recover(
     Ok(())
 }
 
-fn open_rings(ring_dir: &Path, budget: &Budget) -> Result<(Vec<Producer>, Vec<Consumer>)> {
-    let open = |index| ring::open(&ring_path(ring_dir, index), budget.ring_bytes_each as usize);
+fn open_rings(
+    ring_dir: &Path,
+    budget: &Budget,
+    durability: Durability,
+) -> Result<(Vec<Producer>, Vec<Consumer>)> {
+    let capacity = budget.ring_bytes_each as usize;
+    let open = |index| ring::open(&ring_path(ring_dir, index), capacity, durability);
     let rings: Result<Vec<_>, _> = (0..budget.workers).map(open).collect();
     Ok(rings?.into_iter().unzip())
 }

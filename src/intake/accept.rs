@@ -27,7 +27,7 @@ use crate::error::ApiError;
 use crate::event::{Event, EventKind};
 use crate::identity::{Claims, Identity, Rotation, SaltCache, TOKEN_CHARS, Visitor, uuid_of};
 use crate::limits;
-use crate::ring::Producer;
+use crate::ring::{Pending, Producer};
 use crate::telemetry::Telemetry;
 use crate::websites::{Directory, Website};
 
@@ -183,6 +183,11 @@ impl Worker {
     pub fn has_room(&self) -> bool {
         let free = self.lines.producer.as_ref().map_or(0, Producer::free_bytes);
         free > 2 * limits::RECORD_BYTES_MAX
+    }
+
+    /// What is to be waited for before what was stored so far is acknowledged, if anything.
+    pub fn pending(&self) -> Option<Pending> {
+        self.lines.producer.as_ref()?.pending()
     }
 
     /// One message.

@@ -18,6 +18,8 @@ pub enum Refusal {
     Rate,
     RingFull,
     Bodies,
+    /// The disk is full, or has failed.
+    Disk,
 }
 
 /// Shared by all workers.

@@ -48,9 +48,19 @@ impl Intake {
             Refusal::Rate => (&telemetry.refused_rate, "rate-limited"),
             Refusal::RingFull => (&telemetry.refused_ring, "busy"),
             Refusal::Bodies => (&telemetry.refused_bodies, "busy"),
+            Refusal::Disk => (&telemetry.refused_disk, "disk"),
         };
         counter.add(1);
         ApiError::Unavailable { code, retry_after_s: 1 }
+    }
+
+    /// Waits until what this request has stored may be acknowledged. The worker serves others meanwhile.
+    async fn settled(&self) -> Result<(), ApiError> {
+        let pending = self.worker.borrow().pending();
+        match pending {
+            None => Ok(()),
+            Some(pending) => pending.synced().await.map_err(|_| self.refused(Refusal::Disk)),
+        }
     }
 }
 
@@ -70,8 +80,10 @@ async fn send(
     intake: web::Data<Intake>,
 ) -> Result<HttpResponse, ApiError> {
     let body = admitted_body(&request, payload, &intake).await?;
-    let mut worker = intake.worker.borrow_mut();
-    let outcome = worker.send(&intake.shared, &request, &body);
+    let outcome = intake.worker.borrow_mut().send(&intake.shared, &request, &body);
+    if matches!(outcome, Outcome::Stored(_)) {
+        intake.settled().await?;
+    }
     answer(&intake, outcome)
 }
 
@@ -82,8 +94,10 @@ async fn batch(
     intake: web::Data<Intake>,
 ) -> Result<HttpResponse, ApiError> {
     let body = admitted_body(&request, payload, &intake).await?;
-    let mut worker = intake.worker.borrow_mut();
-    let outcomes = worker.batch(&intake.shared, &request, &body)?;
+    let outcomes = intake.worker.borrow_mut().batch(&intake.shared, &request, &body)?;
+    if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Stored(_))) {
+        intake.settled().await?;
+    }
     let mut details = Vec::new();
     let (mut cache, mut refused) = (None, 0);
     let size = outcomes.len();

@@ -1,12 +1,13 @@
 //! The reading end: peek at what is published, release what is done with. The released position is stored in the
 //! header so that the next start knows where to begin; it may lag, never lead.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::Shared;
 use super::layout::{RECORD_HEAD_BYTES, RELEASED_AT, RecordHead, Released, WRAP, record_bytes};
 use super::recover::Found;
+use super::{Durability, Shared, SyncFailed};
 
 /// Fewer bytes are not worth a call.
 const FORGET_BYTES_MIN: u64 = 1 << 20;
@@ -22,11 +23,18 @@ pub struct Consumer {
     forgotten: u64,
     /// Which of the two places in the header is written next.
     slot: usize,
-    sync_releases: bool,
+    /// Without syncing every released position before its room is used again, a loss of power could leave an old
+    /// position that points at room which was written anew, and the walk would find nothing.
+    durability: Durability,
 }
 
 impl Consumer {
-    pub(super) fn new(shared: Arc<Shared>, ring_id: u64, found: Found) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        ring_id: u64,
+        found: Found,
+        durability: Durability,
+    ) -> Self {
         let mut consumer = Self {
             shared,
             ring_id,
@@ -34,7 +42,7 @@ impl Consumer {
             released_sequence: found.released_sequence,
             forgotten: found.tail,
             slot: 0,
-            sync_releases: false,
+            durability,
         };
         // Both places hold the position now, whichever was valid before.
         consumer.store_released();
@@ -50,20 +58,24 @@ impl Consumer {
 
     /// After opening and before the producer is used: drops what the database has already. When the database knows
     /// more than the file (power was lost), numbering goes on above it.
-    pub fn skip_committed(&mut self, committed_sequence: u64) {
+    ///
+    /// # Errors
+    /// As [`Consumer::release`].
+    pub fn skip_committed(&mut self, committed_sequence: u64) -> Result<(), SyncFailed> {
         let last = self.shared.published.load(Ordering::Acquire);
-        self.release(committed_sequence.min(last));
+        self.release(committed_sequence.min(last))?;
         if committed_sequence > last {
             self.shared.published.store(committed_sequence, Ordering::Release);
             self.released_sequence = committed_sequence;
             self.store_released();
+            self.sync_released()?;
         }
+        Ok(())
     }
 
-    /// Syncs every released position before its room is used again. Without it a loss of power could leave an old
-    /// position that points at room which was written anew, and the walk would find nothing.
-    pub fn sync_releases(&mut self) {
-        self.sync_releases = true;
+    /// Flushes the whole file to the disk.
+    pub(super) fn sync_all(&self) -> io::Result<()> {
+        self.shared.file.sync_all()
     }
 
     /// Records that are published and not released.
@@ -123,10 +135,13 @@ impl Consumer {
     }
 
     /// Frees everything up to and including `sequence`; a sequence that is not waiting changes nothing.
-    pub fn release(&mut self, sequence: u64) {
+    ///
+    /// # Errors
+    /// When the position cannot be synced: then no room is freed, and the ring must not be used any more.
+    pub fn release(&mut self, sequence: u64) -> Result<(), SyncFailed> {
         let last = self.shared.published.load(Ordering::Acquire);
         if sequence <= self.released_sequence || sequence > last {
-            return;
+            return Ok(());
         }
         let from = self.tail;
         while self.released_sequence < sequence {
@@ -134,14 +149,19 @@ impl Consumer {
             self.released_sequence += 1;
         }
         self.store_released();
-        if self.sync_releases && self.shared.file.sync_header().is_err() {
-            // The room stays taken until a later release can be synced.
-            return;
-        }
+        self.sync_released()?;
         // Reading has brought them back.
         self.shared.file.forget(from, self.tail);
         // Release: our reads of these bytes come before the producer's writes.
         self.shared.tail.store(self.tail, Ordering::Release);
+        Ok(())
+    }
+
+    fn sync_released(&self) -> Result<(), SyncFailed> {
+        match self.durability {
+            Durability::Process => Ok(()),
+            Durability::Power => self.shared.file.sync_header().map_err(SyncFailed),
+        }
     }
 
     fn store_released(&mut self) {

@@ -90,11 +90,27 @@ impl RingFile {
 
     /// Lets go of the memory (not the bytes) between two positions, which may lie a lap apart.
     pub fn forget(&self, from: u64, to: u64) {
-        let capacity = self.capacity() as u64;
-        let (offset, length) = (from % capacity, (to - from).min(capacity));
+        for (offset, length) in self.ranges(from, to) {
+            self.map.forget(offset, length);
+        }
+    }
+
+    /// Flushes what was written between two positions, which may lie a lap apart, to the disk.
+    ///
+    /// # Errors
+    /// As the disk says.
+    pub fn sync(&self, from: u64, to: u64) -> io::Result<()> {
+        let mut ranges = self.ranges(from, to).into_iter();
+        ranges.try_for_each(|(offset, length)| self.flush(offset, length))
+    }
+
+    /// Offset in the file and length of the one or two pieces between two positions.
+    fn ranges(&self, from: u64, to: u64) -> [(usize, usize); 2] {
+        let capacity = self.capacity();
+        let offset = (from % capacity as u64) as usize;
+        let length = (to - from).min(capacity as u64) as usize;
         let to_end = length.min(capacity - offset);
-        self.map.forget(HEADER_BYTES + offset as usize, to_end as usize);
-        self.map.forget(HEADER_BYTES, (length - to_end) as usize);
+        [(HEADER_BYTES + offset, to_end), (HEADER_BYTES, length - to_end)]
     }
 
     /// Flushes the header page to the disk.
@@ -102,14 +118,18 @@ impl RingFile {
     /// # Errors
     /// As the disk says.
     pub fn sync_header(&self) -> io::Result<()> {
-        self.map.flush(0, HEADER_BYTES)
+        self.flush(0, HEADER_BYTES)
     }
 
     /// Flushes the whole file to the disk.
     ///
     /// # Errors
     /// As the disk says.
-    pub fn sync(&self) -> io::Result<()> {
-        self.map.flush(0, self.map.len())
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.flush(0, self.map.len())
+    }
+
+    fn flush(&self, at: usize, length: usize) -> io::Result<()> {
+        if length == 0 { Ok(()) } else { self.map.flush(at, length) }
     }
 }

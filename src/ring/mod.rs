@@ -52,8 +52,8 @@
 //!
 //! * **Death of the process** (`kill -9`, out of memory, a crash in the engine): everything published. The kernel
 //!   holds the pages of a shared mapping whatever becomes of the process.
-//! * **Loss of power**: what was synced ([`Producer::sync`] flushes the file), provided that released positions are
-//!   synced before their room is used again ([`Consumer::sync_releases`]). Beyond that the disk may hold any
+//! * **Loss of power**, with [`Durability::Power`]: what was flushed ([`GroupSync`]), since released positions are
+//!   synced before their room is used again. Beyond that the disk may hold any
 //!   subset of the pages written since. The walk then ends at the first record whose crc or sequence does not fit:
 //!   records behind it are lost, none is ever wrong, doubled or out of order. If the database knows a higher
 //!   sequence than the file, numbering goes on above it, so that no sequence is used twice.
@@ -66,6 +66,7 @@
 
 mod consumer;
 mod file;
+mod group;
 mod layout;
 mod producer;
 mod recover;
@@ -76,7 +77,25 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use consumer::Consumer;
+pub use group::{GroupSync, Pending, SyncFailed};
 pub use producer::{Full, Producer};
+
+/// What an acknowledged record survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process: the kernel holds what is published.
+    Process,
+    /// The loss of power too: whoever pushed waits for [`Pending::synced`].
+    Power,
+}
+
+impl Durability {
+    /// By the word in the settings: `process` or `power`.
+    #[must_use]
+    pub fn from_setting(word: &str) -> Self {
+        if word == "power" { Self::Power } else { Self::Process }
+    }
+}
 
 /// Why a ring cannot be opened.
 #[derive(Debug)]
@@ -119,7 +138,11 @@ struct Shared {
 ///
 /// # Errors
 /// See [`RingError`].
-pub fn open(path: &Path, capacity_bytes: usize) -> Result<(Producer, Consumer), RingError> {
+pub fn open(
+    path: &Path,
+    capacity_bytes: usize,
+    durability: Durability,
+) -> Result<(Producer, Consumer), RingError> {
     let fault = |error| RingError::Io(path.to_owned(), error);
     if !path.exists() {
         file::create(path, capacity_bytes).map_err(fault)?;
@@ -137,8 +160,11 @@ pub fn open(path: &Path, capacity_bytes: usize) -> Result<(Producer, Consumer), 
         tail: AtomicU64::new(found.tail),
         published: AtomicU64::new(found.last_sequence),
     });
-    Ok((
-        Producer::new(Arc::clone(&shared), found.head),
-        Consumer::new(shared, header.ring_id, found),
-    ))
+    let producer = Producer::new(Arc::clone(&shared), found.head);
+    let consumer = Consumer::new(shared, header.ring_id, found, durability);
+    if durability == Durability::Power {
+        // Whatever an earlier life left unsynced, from here on the disk knows where to begin.
+        consumer.sync_all().map_err(fault)?;
+    }
+    Ok((producer, consumer))
 }

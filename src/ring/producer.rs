@@ -1,10 +1,10 @@
 //! The writing end: claim room, fill it in place, publish. No allocation, no lock, no system call.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Shared;
+use super::group::{Announced, Pending};
 use super::layout::{RECORD_HEAD_BYTES, RecordHead, WRAP, record_bytes};
 
 /// There is no room for the record now.
@@ -13,14 +13,16 @@ pub struct Full;
 
 /// The one producer of a ring.
 pub struct Producer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// Bytes ever written; the shared copy follows when a record is published.
     head: u64,
+    /// Only where acknowledging waits for the disk.
+    pub(super) announced: Option<Announced>,
 }
 
 impl Producer {
     pub(super) fn new(shared: Arc<Shared>, head: u64) -> Self {
-        Self { shared, head }
+        Self { shared, head, announced: None }
     }
 
     /// Appends a record of `length` bytes that `fill` writes in place; returns its sequence.
@@ -68,11 +70,9 @@ impl Producer {
         self.shared.file.capacity()
     }
 
-    /// Flushes what was published to the disk.
-    ///
-    /// # Errors
-    /// As the disk says.
-    pub fn sync(&self) -> io::Result<()> {
-        self.shared.file.sync()
+    /// What was pushed so far, to be waited for before it is acknowledged; `None` when being published is enough.
+    pub fn pending(&self) -> Option<Pending> {
+        let announced = self.announced.clone()?;
+        Some(Pending { announced, sequence: self.shared.published.load(Ordering::Relaxed) })
     }
 }

@@ -5,6 +5,7 @@
 //! `SUMIMI_KILL_ROUNDS` sets how often the load is killed.
 
 use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,6 +139,24 @@ fn an_answered_event_survives_kill_9_and_is_counted_exactly_once() {
 }
 
 #[test]
+fn with_power_durability_many_answers_share_one_flush() {
+    let mut server = Server::builder().env("SUMIMI_DURABILITY", "power").start();
+    server.create_website();
+    let load = Load::start(&server, "power");
+    thread::sleep(Duration::from_secs(1));
+    let syncs = server.heartbeat()["ring"]["syncs"].as_u64().expect("a number");
+    server.kill9();
+    let outcome = load.end();
+    assert!(syncs > 0, "answers came before any flush");
+    let answered = outcome.answered.len() as u64;
+    assert!(answered > 2 * syncs, "{answered} answers for {syncs} flushes");
+    server.restart();
+    server.wait_until_committed();
+    assert!(server.terminate().status.success(), "{}", server.log());
+    outcome.check(&server.database());
+}
+
+#[test]
 fn a_first_start_that_is_killed_at_any_moment_leaves_something_that_starts() {
     const MOMENTS: u64 = 20;
     const FIRST_START_MS: u64 = 3_000;
@@ -182,4 +201,24 @@ fn sigterm_under_load_ends_in_time_with_everything_that_was_answered() {
     assert!(end.took < Duration::from_secs(10), "took {:?}", end.took);
     assert!(!outcome.answered.is_empty(), "the load never got through");
     outcome.check(&server.database());
+}
+
+#[test]
+fn what_is_kept_is_for_its_owner_alone() {
+    let mut server = Server::builder().start();
+    server.create_website();
+    assert_eq!(server.send(&Request::page_view("/")).status, 200);
+    let data = server.home().join("data");
+    let mode =
+        |path: &Path| std::fs::metadata(path).expect("is there").permissions().mode() & 0o777;
+    for name in ["", "ring"] {
+        assert_eq!(mode(&data.join(name)), 0o700, "data/{name}");
+    }
+    let rings =
+        std::fs::read_dir(data.join("ring")).expect("rings").map(|it| it.expect("one").path());
+    let files: Vec<_> = rings.chain(["secret", "lock"].map(|name| data.join(name))).collect();
+    assert!(files.len() > 2, "there is a ring");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
 }

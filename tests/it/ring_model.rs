@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use sumimi::ring::{self, Consumer, Full, Producer};
+use sumimi::ring::{self, Consumer, Durability, Full, GroupSync, Producer};
 
 const PAGE: usize = 4096;
 const CAPACITY: usize = 2 * PAGE;
@@ -31,7 +31,7 @@ impl Rig {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("0.ring");
-        let ends = Some(ring::open(&path, CAPACITY).expect("creates"));
+        let ends = Some(ring::open(&path, CAPACITY, Durability::Process).expect("creates"));
         Self { _dir: dir, path, ends, model: VecDeque::new(), last: 0 }
     }
 
@@ -73,14 +73,14 @@ impl Rig {
         let Some(&(sequence, _)) = count.checked_sub(1).and_then(|at| self.model.get(at)) else {
             return;
         };
-        self.consumer().release(sequence);
+        self.consumer().release(sequence).expect("releases");
         self.model.drain(..count);
     }
 
     /// Ends without a word, as a killed process does, and opens again.
     fn reopen(&mut self) {
         drop(self.ends.take());
-        self.ends = Some(ring::open(&self.path, CAPACITY).expect("opens"));
+        self.ends = Some(ring::open(&self.path, CAPACITY, Durability::Process).expect("opens"));
     }
 }
 
@@ -119,7 +119,7 @@ proptest! {
                     rig.reopen();
                     let count = count.min(rig.model.len());
                     let first = rig.model.front().map_or(rig.last + 1, |(sequence, _)| *sequence);
-                    rig.consumer().skip_committed(first + count as u64 - 1);
+                    rig.consumer().skip_committed(first + count as u64 - 1).expect("skips");
                     rig.model.drain(..count);
                 }
             }
@@ -144,7 +144,7 @@ proptest! {
         let at = PAGE + at.index(CAPACITY);
         bytes[at] ^= 1 << bit;
         fs::write(&rig.path, bytes).expect("writes");
-        rig.ends = Some(ring::open(&rig.path, CAPACITY).expect("opens"));
+        rig.ends = Some(ring::open(&rig.path, CAPACITY, Durability::Process).expect("opens"));
         let got: Vec<(u64, Vec<u8>)> = rig.consumer().peek(usize::MAX, usize::MAX)
             .map(|(sequence, bytes)| (sequence, bytes.to_vec())).collect();
         let want: Vec<(u64, Vec<u8>)> =
@@ -164,20 +164,22 @@ proptest! {
         lost in any::<u8>(),
     ) {
         let mut rig = Rig::new();
+        drop(rig.ends.take());
+        rig.ends = Some(ring::open(&rig.path, CAPACITY, Durability::Power).expect("opens"));
+        let mut group = GroupSync::attach(std::iter::once(rig.producer()));
         for length in &before {
             rig.push(*length);
         }
-        rig.producer().sync().expect("syncs");
+        group.round().expect("syncs");
         let mut synced = fs::read(&rig.path).expect("reads");
         let synced_last = rig.last;
-        rig.consumer().sync_releases();
         rig.release(released.min(rig.model.len()));
         synced[..PAGE].copy_from_slice(&fs::read(&rig.path).expect("reads")[..PAGE]);
         let released = rig.model.front().map_or(rig.last, |(sequence, _)| sequence - 1);
         for length in &after {
             rig.push(*length);
         }
-        drop(rig.ends.take());
+        drop((group, rig.ends.take()));
         // Of the pages written since the sync a random subset is back at what it was.
         let mut bytes = fs::read(&rig.path).expect("reads");
         for page in 0..bytes.len() / PAGE {
@@ -187,9 +189,9 @@ proptest! {
             }
         }
         fs::write(&rig.path, bytes).expect("writes");
-        let (_, mut consumer) = ring::open(&rig.path, CAPACITY).expect("opens");
+        let (_, mut consumer) = ring::open(&rig.path, CAPACITY, Durability::Process).expect("opens");
         // A release means that the database has the record; so much it says after the power is back.
-        consumer.skip_committed(released);
+        consumer.skip_committed(released).expect("skips");
         let mut next = released;
         for (sequence, bytes) in consumer.peek(usize::MAX, usize::MAX) {
             next += 1;
@@ -205,7 +207,7 @@ proptest! {
 fn two_threads_pass_every_record_once_and_in_order() {
     let dir = tempfile::tempdir().expect("a directory");
     let (mut producer, mut consumer) =
-        ring::open(&dir.path().join("0.ring"), 16 * PAGE).expect("creates");
+        ring::open(&dir.path().join("0.ring"), 16 * PAGE, Durability::Process).expect("creates");
     let writing = std::thread::spawn(move || {
         let mut sequence = 0;
         while sequence < RECORDS {
@@ -223,7 +225,7 @@ fn two_threads_pass_every_record_once_and_in_order() {
             assert_eq!(sequence, seen);
             assert_eq!(bytes, payload(sequence, ((sequence - 1) % 97) as usize));
         }
-        consumer.release(seen);
+        consumer.release(seen).expect("releases");
         std::thread::yield_now();
     }
     writing.join().expect("the writing end");
@@ -234,12 +236,14 @@ fn two_threads_pass_every_record_once_and_in_order() {
 fn a_second_opening_and_a_foreign_file_are_refused_by_name() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("0.ring");
-    let _ends = ring::open(&path, CAPACITY).expect("creates");
-    let error = ring::open(&path, CAPACITY).err().expect("is refused").to_string();
+    let _ends = ring::open(&path, CAPACITY, Durability::Process).expect("creates");
+    let error =
+        ring::open(&path, CAPACITY, Durability::Process).err().expect("is refused").to_string();
     assert!(error.contains("another process") && error.contains("0.ring"), "{error}");
     let foreign = dir.path().join("1.ring");
     fs::write(&foreign, vec![7; 3 * PAGE]).expect("writes");
-    let error = ring::open(&foreign, CAPACITY).err().expect("is refused").to_string();
+    let error =
+        ring::open(&foreign, CAPACITY, Durability::Process).err().expect("is refused").to_string();
     assert!(error.contains("1.ring"), "{error}");
     assert_eq!(fs::read(&foreign).expect("reads"), vec![7; 3 * PAGE], "and left alone");
 }
@@ -249,7 +253,7 @@ fn numbering_goes_on_above_what_the_database_knows() {
     let mut rig = Rig::new();
     rig.push(10);
     rig.reopen();
-    rig.consumer().skip_committed(41);
+    rig.consumer().skip_committed(41).expect("skips");
     rig.model.clear();
     rig.last = 41;
     rig.push(10);
