@@ -72,6 +72,16 @@ pub const METRIC_ROWS_DEFAULT: i64 = 500;
 pub const METRIC_ROWS_MAX: i64 = 10_000;
 /// Rows of a series of several names; the rarest names are left out.
 pub const SERIES_ROWS_MAX: i64 = 50_000;
+/// Values that are proposed for a filter, and whole values that can be searched at once.
+pub const VALUES_ROWS_MAX: i64 = 10;
+pub const VALUES_SEARCHED_MAX: usize = 5;
+/// The window of the live view, beside the current minute, and how many of its events are listed.
+pub const REALTIME_MS: i64 = 30 * 60_000;
+pub const REALTIME_ROWS_MAX: i64 = 100;
+/// Websites whose charts are asked for at once, the days of a chart when no range is asked for, and at most.
+pub const CHARTS_MAX: usize = 20;
+pub const CHART_DAYS_DEFAULT: i8 = 7;
+pub const CHART_MS_MAX: i64 = 366 * 24 * 3_600_000;
 /// A visitor counts as active this long after an event.
 pub const ACTIVE_MS: i64 = 5 * 60_000;
 

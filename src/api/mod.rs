@@ -4,6 +4,7 @@
 //! `auth` for the website, ask the readers, answer. It never sees the intake, the ring or the engine.
 
 pub mod active;
+pub mod charts;
 pub mod column;
 pub mod config;
 pub mod daterange;
@@ -15,8 +16,10 @@ pub mod metrics_expanded;
 pub mod page;
 pub mod pageviews;
 pub mod params;
+pub mod realtime;
 pub mod stats;
 pub mod timezone;
+pub mod values;
 pub mod websites;
 
 use std::future::Future;
@@ -37,6 +40,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
     let website = |tail: &str| web::resource(format!("/api/websites/{{website}}/{tail}"));
     cfg.configure(config::routes)
         .configure(login::routes)
+        .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
         .service(website("stats").get(stats::stats))
         .service(website("pageviews").get(pageviews::pageviews))
@@ -44,7 +48,9 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .service(website("metrics/expanded").get(metrics_expanded::metrics))
         .service(website("active").get(active::active))
         .service(website("daterange").get(daterange::daterange))
-        .service(website("events/series").get(events_series::series));
+        .service(website("events/series").get(events_series::series))
+        .service(website("values").get(values::values))
+        .service(web::resource("/api/realtime/{website}").get(realtime::realtime));
 }
 
 /// How JSON bodies are read: whatever type the client names, as in Umami (a token in a header cannot be sent by

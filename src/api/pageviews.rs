@@ -18,9 +18,14 @@ use crate::websites::Website;
 struct Params {
     range: DateRange,
     compared: Option<DateRange>,
-    timezone: Timezone,
-    unit: Unit,
-    filters: Filters,
+    cut: Cut,
+}
+
+/// Which rows a series counts, and how it is cut into buckets.
+pub(super) struct Cut {
+    pub timezone: Timezone,
+    pub unit: Unit,
+    pub filters: Filters,
 }
 
 impl Params {
@@ -31,9 +36,11 @@ impl Params {
         Ok(Self {
             range,
             compared: compare.map(|compare| range.compared(compare, &timezone)),
-            unit: Unit::from_query(&asked.query, range)?,
-            filters: Filters::from_query(&asked.query)?,
-            timezone,
+            cut: Cut {
+                unit: Unit::from_query(&asked.query, range)?,
+                filters: Filters::from_query(&asked.query)?,
+                timezone,
+            },
         })
     }
 }
@@ -41,14 +48,14 @@ impl Params {
 /// One bucket: its label and its figure.
 #[derive(Debug, Serialize)]
 pub struct Point {
-    x: String,
-    y: i64,
+    pub(super) x: String,
+    pub(super) y: i64,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Series {
-    pageviews: Vec<Point>,
-    sessions: Vec<Point>,
+    pub(super) pageviews: Vec<Point>,
+    pub(super) sessions: Vec<Point>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,40 +79,41 @@ pub enum Response {
 }
 
 pub async fn pageviews(asked: Asked) -> Result<Json<Response>, ApiError> {
-    let params = Params::parse(&asked)?;
+    let Params { range, compared, cut } = Params::parse(&asked)?;
     let website = asked.website().await?;
-    params.filters.check(&asked.readers).await?;
-    let now = series(&asked.readers, website, params.range, &params).await?;
-    let Some(compared) = params.compared else { return Ok(Json(Response::Alone(now))) };
-    let before = series(&asked.readers, website, compared, &params).await?;
+    cut.filters.check(&asked.readers).await?;
+    let now = series(&asked.readers, website, range, &cut).await?;
+    let Some(compared) = compared else { return Ok(Json(Response::Alone(now))) };
+    let before = series(&asked.readers, website, compared, &cut).await?;
     Ok(Json(Response::Compared {
-        now: Dated::new(now, params.range),
+        now: Dated::new(now, range),
         compare: Dated::new(before, compared),
     }))
 }
 
-async fn series(
+/// Views and sessions by bucket, without what the website hides.
+pub(super) async fn series(
     readers: &Readers,
     website: Website,
     range: DateRange,
-    params: &Params,
+    cut: &Cut,
 ) -> Result<Series, ApiError> {
     let range = range.since(website.reset_at).with_events(readers, website.key).await?;
-    let pieces = params.timezone.pieces(range);
-    let question = params
+    let pieces = cut.timezone.pieces(range);
+    let question = cut
         .filters
         .apply(Question::new(sql::PAGEVIEWS))
         .bind("website_key", website.key)
         .bind("start_at", range.start_at)
         .bind("end_at", range.end_at)
-        .bind("unit", params.unit.name())
+        .bind("unit", cut.unit.name())
         .bind("zone_since", pieces.since)
         .bind("zone_until", pieces.until)
         .bind("zone_offset", pieces.offset);
     let rows = readers.ask(question, |row| Ok((row.text(0)?, row.integer(1)?, row.integer(2)?)));
     let mut series = Series { pageviews: Vec::new(), sessions: Vec::new() };
     for (local, views, sessions) in rows.await? {
-        let label = params.timezone.label(local);
+        let label = cut.timezone.label(local);
         series.pageviews.push(Point { x: label.clone(), y: views });
         series.sessions.push(Point { x: label, y: sessions });
     }

@@ -98,6 +98,21 @@ impl Timezone {
         pieces
     }
 
+    /// Local time as ms since 1970-01-01 00:00 of local time.
+    #[must_use]
+    pub fn local_ms(&self, instant_ms: i64) -> i64 {
+        instant_ms + i64::from(self.zone.to_offset(timestamp(instant_ms)).seconds()) * 1000
+    }
+
+    /// The local day of an instant and the days before it, so many in all.
+    #[must_use]
+    pub fn last_days(&self, instant_ms: i64, days: i8) -> DateRange {
+        let today = self.zone.to_datetime(timestamp(instant_ms)).date();
+        let first = today.saturating_sub(i64::from(days - 1).days());
+        let edge = |date: Date, edge| self.instant(&date.to_string(), edge).unwrap_or(instant_ms);
+        DateRange { start_at: edge(first, Edge::Start), end_at: edge(today, Edge::End) }
+    }
+
     /// The same local date and time one year earlier; of a 29 February it is the 28th.
     #[must_use]
     pub fn year_before(&self, instant_ms: i64) -> i64 {

@@ -125,6 +125,11 @@ impl Row<'_> {
         self.get(column)
     }
 
+    /// The id of an event, session or visit.
+    pub fn id(&self, column: usize) -> Result<u64> {
+        self.get(column)
+    }
+
     /// A whole number or NULL.
     pub fn optional_integer(&self, column: usize) -> Result<Option<i64>> {
         self.get(column)

@@ -9,6 +9,7 @@ const FILTERS: &str = "/*:filters*/";
 const COLUMN: &str = "/*:column*/";
 
 pub const ACTIVE: &str = include_str!("../../sql/query/active.sql");
+pub const CHARTS: &str = include_str!("../../sql/query/charts.sql");
 pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
 pub const METRICS: &str = include_str!("../../sql/query/metrics.sql");
@@ -17,12 +18,15 @@ pub const METRICS_EVENT: &str = include_str!("../../sql/query/metrics_event.sql"
 pub const METRICS_EXPANDED: &str = include_str!("../../sql/query/metrics_expanded.sql");
 pub const METRICS_EXPANDED_EDGE: &str = include_str!("../../sql/query/metrics_expanded_edge.sql");
 pub const PAGEVIEWS: &str = include_str!("../../sql/query/pageviews.sql");
+pub const REALTIME: &str = include_str!("../../sql/query/realtime.sql");
 pub const REGEX_CHECK: &str = include_str!("../../sql/query/regex_check.sql");
 pub const STATS: &str = include_str!("../../sql/query/stats.sql");
+pub const VALUES: &str = include_str!("../../sql/query/values.sql");
 
 /// Every file of `sql/query` by its name.
 pub const ALL: &[(&str, &str)] = &[
     ("active", ACTIVE),
+    ("charts", CHARTS),
     ("daterange", DATERANGE),
     ("events_series", EVENTS_SERIES),
     ("metrics", METRICS),
@@ -31,8 +35,10 @@ pub const ALL: &[(&str, &str)] = &[
     ("metrics_expanded", METRICS_EXPANDED),
     ("metrics_expanded_edge", METRICS_EXPANDED_EDGE),
     ("pageviews", PAGEVIEWS),
+    ("realtime", REALTIME),
     ("regex_check", REGEX_CHECK),
     ("stats", STATS),
+    ("values", VALUES),
 ];
 
 /// The file's text with predicates at its marker.

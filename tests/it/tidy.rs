@@ -34,7 +34,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("writer", &["event", "ring", "store"]),
     ("auth", &["error", "store", "websites"]),
     ("intake", &["config", "enrich", "error", "event", "identity", "ring", "websites"]),
-    ("api", &["auth", "error", "store", "websites"]),
+    ("api", &["auth", "error", "identity", "store", "websites"]),
     ("tracker", &["error"]),
     ("health", &["budget", "error"]),
     ("server", &["api", "auth", "error", "health", "intake", "store", "tracker", "websites"]),

@@ -5,6 +5,7 @@ mod metrics;
 mod pageviews;
 mod readers;
 mod stats;
+mod values;
 
 use std::sync::Arc;
 
