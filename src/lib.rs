@@ -21,6 +21,7 @@ pub mod limits;
 mod mapped;
 pub mod ring;
 pub mod server;
+mod set_aside;
 pub mod store;
 pub mod telemetry;
 pub mod tracker;

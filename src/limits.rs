@@ -141,6 +141,10 @@ pub const WORKER_BYTES: usize = 12 << 20;
 /// The program's own pages, the website directory, compressed assets.
 pub const PROGRAM_BYTES: usize = 24 << 20;
 
+/// The engine is asked this often whether it still answers.
+pub const ENGINE_PROBE_MS: u64 = 1_000;
+/// When events can no longer be stored, the process has ended after this, whatever hangs.
+pub const FAILED_END_MS_MAX: u64 = 3_000;
 /// A batch that takes longer means that the engine hangs: the heartbeat says so.
 pub const WRITER_BUSY_MS_MAX: u64 = 30_000;
 /// Failed commits in a row after which the heartbeat says so.

@@ -4,10 +4,8 @@
 //! Invariants: a record is released only after its row is committed or it was set aside on disk; a record that the
 //! engine refuses never blocks those behind it; when the engine itself fails, nothing is released and it is said so.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +14,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use crate::event::Event;
 use crate::ring::{Consumer, SyncFailed};
+use crate::set_aside::SetAside;
 use crate::store::Store;
 use crate::store::append::{Append, Cursor};
 use crate::telemetry::Telemetry;
@@ -26,7 +25,7 @@ pub struct Writer {
     append: Append,
     rings: Vec<Ring>,
     telemetry: Arc<Telemetry>,
-    set_aside_dir: PathBuf,
+    set_aside: SetAside,
 }
 
 struct Ring {
@@ -38,13 +37,15 @@ impl Writer {
     /// Takes the rings, and drops from them what the store has already.
     ///
     /// # Errors
-    /// When the cursors cannot be read.
+    /// When the cursors or the records set aside cannot be read.
     pub fn new(
         store: &Store,
         consumers: Vec<Consumer>,
         telemetry: Arc<Telemetry>,
-        set_aside_dir: PathBuf,
+        set_aside_dir: &Path,
     ) -> Result<Self> {
+        let set_aside = SetAside::open(set_aside_dir)
+            .with_context(|| format!("cannot read {}", set_aside_dir.display()))?;
         let mut append = Append::new(store)?;
         let mut rings = Vec::with_capacity(consumers.len());
         for mut consumer in consumers {
@@ -54,7 +55,10 @@ impl Writer {
         }
         let capacity: usize = rings.iter().map(|ring| ring.consumer.capacity_bytes()).sum();
         telemetry.ring_capacity_bytes.set(capacity as u64);
-        Ok(Self { append, rings, telemetry, set_aside_dir })
+        telemetry.set_aside.set(set_aside.count());
+        let mut writer = Self { append, rings, telemetry, set_aside };
+        writer.forget_committed();
+        Ok(writer)
     }
 
     /// Commits until the sender of `stop` is dropped, then what is left, and checkpoints.
@@ -65,10 +69,16 @@ impl Writer {
         let mut waiting_since: Option<Instant> = None;
         let mut failures = 0;
         let mut pause = Duration::ZERO;
+        let mut probed_at = clock::instant();
         loop {
             let stopping = matches!(stop.recv_timeout(pause), Err(RecvTimeoutError::Disconnected));
             let waiting = self.measure();
             pause = Duration::from_millis(limits::WRITER_POLL_MS << failures.min(6));
+            if probed_at.elapsed() >= Duration::from_millis(limits::ENGINE_PROBE_MS) {
+                // A question may have met the fatal error, and no event may come for long.
+                probed_at = clock::instant();
+                self.append.probe().or_else(|error| self.unless_fatal(error))?;
+            }
             if waiting == 0 {
                 waiting_since = None;
                 if stopping {
@@ -86,18 +96,27 @@ impl Writer {
                     waiting_since = None;
                     pause = Duration::ZERO;
                 }
-                Err(error) if is_fatal(&error) || (stopping && failures > 3) => {
-                    self.telemetry.engine_dead.set(1);
-                    return Err(error.context("events can no longer be stored"));
+                Err(error) if stopping && failures > 3 => {
+                    return Err(error.context("events wait in the ring and cannot be stored now"));
                 }
                 Err(error) => {
                     failures += 1;
                     tracing::error!("cannot commit, events wait in the ring: {error:#}");
+                    self.unless_fatal(error)?;
                 }
             }
             self.telemetry.writer_failures.set(failures);
         }
         self.append.checkpoint()
+    }
+
+    /// Passes over an error after which the engine can still be used.
+    fn unless_fatal(&self, error: anyhow::Error) -> Result<()> {
+        if !is_fatal(&error) {
+            return Ok(());
+        }
+        self.telemetry.engine_dead.set(1);
+        Err(error.context("events can no longer be stored"))
     }
 
     /// Commits everything that waits; used before the server listens.
@@ -131,11 +150,12 @@ impl Writer {
             let (ends, records) = self.plan(records_max);
             match self.commit(&ends) {
                 Ok(rows) => break Ok(rows),
-                Err(error) if is_fatal(&error) => break Err(error),
+                Err(error) if is_fatal(&error) || is_about_disk(&error) => break Err(error),
                 Err(error) if records > 1 => {
                     tracing::warn!("a batch of {records} was refused, trying less: {error:#}");
                     records_max = records / 2;
                 }
+                Err(error) if is_about_memory(&error) => break Err(error),
                 Err(error) => break self.set_aside(&ends, &error).map(|()| 0),
             }
         };
@@ -176,25 +196,37 @@ impl Writer {
 
     fn commit(&mut self, ends: &[(usize, u64)]) -> Result<u64> {
         let cursors: Vec<Cursor> = self.cursors(ends);
-        let set_aside_dir = &self.set_aside_dir;
-        let telemetry = &self.telemetry;
-        let rings = &self.rings;
+        let (rings, set_aside) = (&self.rings, &mut self.set_aside);
+        let unkept = RefCell::new(None);
         let events = ends.iter().flat_map(|&(index, last)| {
             let ring = &rings[index];
             let records = ring.consumer.peek(usize::MAX, usize::MAX);
-            records.take_while(move |(sequence, _)| *sequence <= last).filter_map(
-                move |(sequence, record)| match Event::decode(record) {
-                    Some(event) => Some((ring.cursor.event_id(sequence), event)),
-                    None => {
-                        // Bytes of a version that this program does not know: kept for one that does.
-                        keep(set_aside_dir, record, "the record cannot be read");
-                        telemetry.set_aside.add(1);
-                        None
-                    }
-                },
-            )
+            records
+                .take_while(move |(sequence, _)| *sequence <= last)
+                .map(move |(sequence, record)| (ring.cursor.event_id(sequence), record))
         });
-        let rows = self.append.commit(events, &cursors)?;
+        let events = events.filter_map(|(event_id, record)| match Event::decode(record) {
+            Some(event) => Some((event_id, event)),
+            None => {
+                // Bytes of a version that this program does not know: kept for one that does.
+                let kept = set_aside.keep(event_id, record, "the record cannot be read");
+                kept.unwrap_or_else(|error| drop(unkept.replace(Some(error))));
+                None
+            }
+        });
+        let committed = self.append.commit(events, &cursors, || match unkept.take() {
+            Some(error) => Err(error).context("a record cannot be set aside"),
+            None => Ok(()),
+        });
+        let rows = match committed {
+            Ok(rows) => rows,
+            // An error may come after the commit, from what the engine does next.
+            Err(error) if self.append.has_reached(&cursors) => {
+                tracing::error!("a batch was committed with an error: {error:#}");
+                0
+            }
+            Err(error) => return Err(error),
+        };
         self.release(&cursors, ends)?;
         Ok(rows)
     }
@@ -212,20 +244,36 @@ impl Writer {
             self.rings[index].cursor = *cursor;
             self.rings[index].consumer.release(last)?;
         }
+        self.forget_committed();
         Ok(())
+    }
+
+    fn forget_committed(&mut self) {
+        self.telemetry.set_aside.set(self.set_aside.count());
+        let waits = |event_id| self.rings.iter().any(|ring| ring.cursor.is_before(event_id));
+        self.set_aside.forget(|event_id| !waits(event_id));
     }
 
     /// Keeps the one record that the engine refuses, unless the engine refuses everything.
     fn set_aside(&mut self, ends: &[(usize, u64)], error: &anyhow::Error) -> Result<()> {
-        let Some(&(index, _)) = ends.first() else { return Ok(()) };
-        let cursors = self.cursors(ends);
-        self.append.commit(std::iter::empty(), &cursors).context("nothing can be committed")?;
-        if let Some((_, record)) = self.rings[index].consumer.peek(1, usize::MAX).next() {
-            keep(&self.set_aside_dir, record, &format!("{error:#}"));
-            self.telemetry.set_aside.add(1);
+        let Some(&(index, last)) = ends.first() else { return Ok(()) };
+        let unchanged = [self.rings[index].cursor];
+        self.commit_cursors(&unchanged).context("nothing can be committed")?;
+        let ring = &self.rings[index];
+        if let Some((_, record)) = ring.consumer.peek(1, usize::MAX).next() {
+            // First kept, then passed by: killed between the two, it is tried again and not kept twice.
+            let event_id = ring.cursor.event_id(last);
+            let kept = self.set_aside.keep(event_id, record, &format!("{error:#}"));
+            kept.context("a record cannot be set aside")?;
         }
+        let cursors = self.cursors(ends);
+        self.commit_cursors(&cursors)?;
         self.release(&cursors, ends)?;
         Ok(())
+    }
+
+    fn commit_cursors(&mut self, cursors: &[Cursor]) -> Result<()> {
+        self.append.commit(std::iter::empty(), cursors, || Ok(())).map(|_| ())
     }
 }
 
@@ -240,27 +288,23 @@ fn is_due(waiting: u64, waited: Duration) -> bool {
     waited >= Duration::from_millis(patience_ms)
 }
 
-/// Appends a refused record (length, bytes) to the file of such records.
-fn keep(dir: &PathBuf, record: &[u8], why: &str) {
-    let write = || -> std::io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        let path = dir.join("records");
-        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-        file.write_all(&(record.len() as u32).to_le_bytes())?;
-        file.write_all(record)?;
-        file.sync_data()
-    };
-    match write() {
-        Ok(()) => tracing::error!("an event was set aside in {}: {why}", dir.display()),
-        Err(error) => tracing::error!("an event was refused ({why}) and cannot be kept: {error}"),
-    }
-}
-
-/// Whether the engine will refuse everything from now on until it is opened again, or the disk has lost our trust.
+/// Whether the engine will refuse everything from now on until it is opened again.
 fn is_fatal(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<SyncFailed>().is_some() {
         return true;
     }
     let text = format!("{error:#}");
     text.contains("has been invalidated") || text.contains("FATAL")
+}
+
+/// Whether it is the disk that refuses, and not the record: it is tried again until there is room.
+fn is_about_disk(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}");
+    error.root_cause().is::<std::io::Error>()
+        || ["IO Error", "Could not write", "No space left"].iter().any(|sign| text.contains(sign))
+}
+
+/// Whether the engine had no memory for it just then.
+fn is_about_memory(error: &anyhow::Error) -> bool {
+    format!("{error:#}").contains("Out of Memory")
 }

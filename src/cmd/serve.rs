@@ -51,7 +51,7 @@ pub fn run(config: &Config) -> Result<()> {
     let durability = Durability::from_setting(&config.durability);
     let (producers, consumers) = open_rings(&ring_dir, &budget, durability)?;
     let set_aside = data_dir.join("set-aside");
-    let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), set_aside)?;
+    let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), &set_aside)?;
 
     let directory = Arc::new(Directory::new(store.websites()?));
     let auth = Arc::new(Auth::open(&store, Arc::clone(&directory), secret.as_bytes())?);
@@ -131,6 +131,9 @@ fn serve(
                 graceful = ask_to_stop() => graceful,
                 () = keeper_ended.notified() => false,
             };
+            if !graceful {
+                thread::spawn(end_at_last);
+            }
             handle.stop(graceful).await;
         });
         running.await.context("the HTTP server has failed")
@@ -172,6 +175,14 @@ fn flush(group: GroupSync, telemetry: &Telemetry) -> Result<()> {
         telemetry.engine_dead.set(1);
         error.into()
     })
+}
+
+/// Ends the process that has failed and does not come to its end, so that a supervisor starts it again.
+fn end_at_last() {
+    let longest = Duration::from_millis(limits::FAILED_END_MS_MAX);
+    let _ = crossbeam_channel::after(longest).recv();
+    tracing::error!("the failed server hangs and is ended; what it answered waits in the rings");
+    std::process::abort();
 }
 
 /// Ends when the process is told to stop.
@@ -305,7 +316,7 @@ fn recover(
         .collect();
     let consumers = found.into_iter().map(|(_, consumer)| consumer).collect();
     let set_aside = data_dir.join("set-aside");
-    let mut writer = Writer::new(store, consumers, Arc::clone(telemetry), set_aside)?;
+    let mut writer = Writer::new(store, consumers, Arc::clone(telemetry), &set_aside)?;
     writer.drain().context("events of the last run cannot be stored yet")?;
     drop(writer);
     for path in unfit {

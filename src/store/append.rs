@@ -25,6 +25,13 @@ impl Cursor {
     pub fn event_id(&self, sequence: u64) -> u64 {
         u64::from(self.ring_number) << 40 | (sequence & ((1 << 40) - 1))
     }
+
+    /// Whether the event is of this ring and not committed.
+    #[must_use]
+    pub fn is_before(&self, event_id: u64) -> bool {
+        event_id >> 40 == u64::from(self.ring_number)
+            && event_id > self.event_id(self.committed_sequence)
+    }
 }
 
 /// The one connection that appends.
@@ -84,16 +91,19 @@ impl Append {
     }
 
     /// Appends `events` (with their ids) and moves the cursors, in one transaction. Returns the rows of events.
+    /// `may_commit` has the last word when all events have been taken.
     ///
     /// # Errors
-    /// When the engine refuses; then nothing of the batch is stored.
+    /// When the engine or `may_commit` refuses; then nothing of the batch is stored.
     pub fn commit<'e>(
         &mut self,
         events: impl Iterator<Item = (u64, Event<'e>)>,
         cursors: &[Cursor],
+        may_commit: impl FnOnce() -> Result<()>,
     ) -> Result<u64> {
         self.connection.execute_batch("BEGIN")?;
         let outcome = self.append(events).and_then(|rows| {
+            may_commit()?;
             for cursor in cursors {
                 self.connection.execute(
                     "UPDATE facts.ring_cursor SET committed_sequence = ? WHERE ring_id = ?",
@@ -113,6 +123,22 @@ impl Append {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         outcome
+    }
+
+    /// Whether the store has committed up to these cursors; false also when it cannot say.
+    pub fn has_reached(&mut self, cursors: &[Cursor]) -> bool {
+        cursors.iter().all(|cursor| {
+            self.cursor(cursor.ring_id)
+                .is_ok_and(|stored| stored.committed_sequence >= cursor.committed_sequence)
+        })
+    }
+
+    /// Whether the engine still answers: one that has failed for good refuses everything.
+    ///
+    /// # Errors
+    /// What it says.
+    pub fn probe(&self) -> Result<()> {
+        Ok(self.connection.execute_batch("SELECT 1")?)
     }
 
     fn append<'e>(&mut self, events: impl Iterator<Item = (u64, Event<'e>)>) -> Result<u64> {
@@ -278,7 +304,7 @@ mod tests {
         let events = [custom, identify].into_iter().chain(pages);
         cursor.committed_sequence = 5_002;
         let numbered = events.zip(1..).map(|(event, sequence)| (cursor.event_id(sequence), event));
-        assert_eq!(append.commit(numbered, &[cursor]).expect("commits"), 5_001);
+        assert_eq!(append.commit(numbered, &[cursor], || Ok(())).expect("commits"), 5_001);
 
         assert_eq!(counts(&append), [5_001, 2, 2, 1]);
         assert_eq!(append.cursor(u64::MAX).expect("a cursor"), cursor);
@@ -302,9 +328,11 @@ mod tests {
         let cursor = append.cursor(1).expect("a cursor");
         let bad = Revenue { amount_e4: 10_i128.pow(37), currency: "EUR" };
         let event = Event { revenue: Some(bad), kind: EventKind::Custom, ..Event::default() };
-        let outcome = append.commit([(1, event)].into_iter(), &[cursor]);
+        let outcome = append.commit([(1, event)].into_iter(), &[cursor], || Ok(()));
         assert_eq!(counts(&append), if outcome.is_err() { [0; 4] } else { [1, 0, 0, 1] });
-        let rows = append.commit([(2, Event::default())].into_iter(), &[cursor]).expect("commits");
+        let rows = append
+            .commit([(2, Event::default())].into_iter(), &[cursor], || Ok(()))
+            .expect("commits");
         assert_eq!(rows, 1);
     }
 }

@@ -21,10 +21,10 @@ const CONNECTIONS: usize = 64;
 
 /// What became of the events that were sent, by their paths, which are unique.
 #[derive(Default)]
-struct Outcome {
-    answered: Vec<String>,
-    unknown: Vec<String>,
-    refused: usize,
+pub struct Outcome {
+    pub answered: Vec<String>,
+    pub unknown: Vec<String>,
+    pub refused: usize,
 }
 
 impl Outcome {
@@ -35,7 +35,7 @@ impl Outcome {
     }
 
     /// Holds the outcome against the rows of the database, which nobody has open.
-    fn check(&self, database: &Path) {
+    pub fn check(&self, database: &Path) {
         let mut rows = rows_by_path(database);
         for path in &self.answered {
             let count = rows.remove(path).unwrap_or(0);

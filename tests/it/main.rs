@@ -11,6 +11,7 @@ mod auth;
 mod bad_input;
 mod browser;
 mod chromium;
+mod faults;
 mod http;
 mod kill;
 mod process;

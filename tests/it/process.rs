@@ -40,12 +40,20 @@ pub fn number_from_env(name: &str, default: usize) -> usize {
 pub struct Builder {
     env: Vec<(String, String)>,
     args: Vec<String>,
+    /// Run by the shell before the program takes its place.
+    before: Option<&'static str>,
 }
 
 impl Builder {
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.retain(|(key, _)| key != name);
         self.env.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Runs a shell command first, for what a process inherits.
+    pub fn before(mut self, command: &'static str) -> Self {
+        self.before = Some(command);
         self
     }
 
@@ -70,7 +78,11 @@ impl Builder {
 }
 
 fn command(builder: &Builder, home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sumimi"));
+    let program = env!("CARGO_BIN_EXE_sumimi");
+    let mut command = Command::new(builder.before.map_or(program, |_| "/bin/sh"));
+    if let Some(before) = builder.before {
+        command.args(["-c", &format!("{before}; exec \"$0\" \"$@\""), program]);
+    }
     command.env_clear().current_dir(home).stdin(Stdio::null());
     for name in ["PATH", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(name) {
@@ -143,7 +155,7 @@ pub struct End {
 
 impl Server {
     pub fn builder() -> Builder {
-        Builder { env: Vec::new(), args: vec!["serve".to_owned()] }
+        Builder { env: Vec::new(), args: vec!["serve".to_owned()], before: None }
             .env("SUMIMI_LISTEN", "127.0.0.1:0")
             .env("SUMIMI_ADMIN_PASSWORD", PASSWORD)
             .env("SUMIMI_MEMORY", "512MB")
@@ -239,6 +251,22 @@ impl Server {
     pub fn kill9(&mut self) {
         self.process.child.kill().expect("it was running");
         self.process.child.wait().expect("it has ended");
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.child.id()
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait_for_end(&mut self, longest: Duration) -> End {
+        let since = Instant::now();
+        loop {
+            if let Some(status) = self.process.child.try_wait().expect("it is a child") {
+                return End { status, took: since.elapsed() };
+            }
+            assert!(since.elapsed() < longest, "it runs on\n{}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Asks it to stop, and waits.
