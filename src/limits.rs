@@ -82,6 +82,9 @@ pub const REALTIME_ROWS_MAX: i64 = 100;
 pub const CHARTS_MAX: usize = 20;
 pub const CHART_DAYS_DEFAULT: i8 = 7;
 pub const CHART_MS_MAX: i64 = 366 * 24 * 3_600_000;
+/// Events of one session's activity, and properties of one session.
+pub const ACTIVITY_ROWS_MAX: i64 = 500;
+pub const PROPERTY_ROWS_MAX: i64 = 1_000;
 /// A visitor counts as active this long after an event.
 pub const ACTIVE_MS: i64 = 5 * 60_000;
 

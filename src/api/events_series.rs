@@ -4,32 +4,27 @@ use actix_web::web::Json;
 use serde::Serialize;
 
 use super::Asked;
-use super::filter::Filters;
-use super::params::{DateRange, Paging, Unit};
-use super::timezone::Timezone;
+use super::params::{Paging, Unit};
+use super::scope::{Buckets, Scope};
 use crate::error::ApiError;
 use crate::limits;
-use crate::store::question::Question;
 use crate::store::sql;
 
 struct Params {
-    range: DateRange,
-    timezone: Timezone,
-    unit: Unit,
+    scope: Scope,
+    buckets: Buckets,
     names_max: i64,
-    filters: Filters,
 }
 
 impl Params {
     fn parse(asked: &Asked) -> Result<Self, ApiError> {
-        let timezone = Timezone::from_query(&asked.query)?;
-        let timezone =
-            timezone.ok_or_else(|| ApiError::bad_request("Invalid timezone: it is missing"))?;
-        let range = DateRange::from_strict_query(&asked.query, &timezone)?;
-        let unit = Unit::from_query(&asked.query, range)?;
-        let paging = Paging::from_query(&asked.query)?;
-        let filters = Filters::from_query(&asked.query)?.of_custom_events();
-        Ok(Self { range, timezone, unit, names_max: names_max(unit, paging), filters })
+        if asked.query.get("timezone").or_else(|| asked.query.get("tz")).is_none() {
+            return Err(ApiError::bad_request("Invalid timezone: it is missing"));
+        }
+        let Scope { range, filters } = Scope::parse_strict(&asked.query)?;
+        let buckets = Buckets::parse(&asked.query, range)?;
+        let names_max = names_max(buckets.unit, Paging::from_query(&asked.query)?);
+        Ok(Self { scope: Scope { range, filters: filters.of_custom_events() }, buckets, names_max })
     }
 }
 
@@ -53,29 +48,18 @@ pub struct Point {
 }
 
 pub async fn series(asked: Asked) -> Result<Json<Vec<Point>>, ApiError> {
-    let params = Params::parse(&asked)?;
-    let website = asked.website().await?;
-    params.filters.check(&asked.readers).await?;
-    let range =
-        params.range.since(website.reset_at).with_events(&asked.readers, website.key).await?;
-    let pieces = params.timezone.pieces(range);
-    let question = params
-        .filters
-        .apply(Question::new(sql::EVENTS_SERIES))
-        .bind("website_key", website.key)
-        .bind("start_at", range.start_at)
-        .bind("end_at", range.end_at)
-        .bind("unit", params.unit.name())
-        .bind("zone_since", pieces.since)
-        .bind("zone_until", pieces.until)
-        .bind("zone_offset", pieces.offset)
-        .bind("names_max", params.names_max);
+    let Params { mut scope, buckets, names_max } = Params::parse(&asked)?;
+    let website = scope.website(&asked).await?;
+    scope.shorten(&asked.readers, website).await?;
+    let question = buckets
+        .bind(scope.ask(sql::EVENTS_SERIES, website), scope.range)
+        .bind("names_max", names_max);
     let rows = asked
         .readers
         .ask(question, |row| Ok(Point { x: row.text(0)?, t: row.text(1)?, y: row.integer(2)? }));
     let mut points = rows.await?;
     for point in &mut points {
-        point.t = params.timezone.label(std::mem::take(&mut point.t));
+        point.t = buckets.timezone.label(std::mem::take(&mut point.t));
     }
     Ok(Json(points))
 }

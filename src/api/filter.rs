@@ -148,6 +148,12 @@ impl Filters {
         Self { exclude_bounce: false, event_type: None, ..self }
     }
 
+    /// Forgets what is said about bounces.
+    #[must_use]
+    pub fn with_bounces(self) -> Self {
+        Self { exclude_bounce: false, ..self }
+    }
+
     /// The question about the rows that are left.
     #[must_use]
     pub fn apply(&self, question: Question) -> Question {

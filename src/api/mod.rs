@@ -4,11 +4,14 @@
 //! `auth` for the website, ask the readers, answer. It never sees the intake, the ring or the engine.
 
 pub mod active;
+pub mod cells;
 pub mod charts;
 pub mod column;
 pub mod config;
 pub mod daterange;
+pub mod events;
 pub mod events_series;
+pub mod events_stats;
 pub mod filter;
 pub mod login;
 pub mod metrics;
@@ -17,6 +20,11 @@ pub mod page;
 pub mod pageviews;
 pub mod params;
 pub mod realtime;
+pub mod scope;
+pub mod session;
+pub mod sessions;
+pub mod sessions_stats;
+pub mod sessions_weekly;
 pub mod stats;
 pub mod timezone;
 pub mod values;
@@ -27,13 +35,15 @@ use std::pin::Pin;
 
 use actix_web::error::JsonPayloadError;
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
+use serde::Deserialize;
+use uuid::Uuid;
 
 use self::params::Query;
 use crate::auth::{Auth, Bearer};
 use crate::error::ApiError;
-use crate::limits;
 use crate::store::reader::Readers;
 use crate::websites::Website;
+use crate::{identity, limits};
 
 /// Every route of the API.
 pub fn configure(cfg: &mut web::ServiceConfig) {
@@ -50,7 +60,15 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .service(website("daterange").get(daterange::daterange))
         .service(website("events/series").get(events_series::series))
         .service(website("values").get(values::values))
-        .service(web::resource("/api/realtime/{website}").get(realtime::realtime));
+        .service(web::resource("/api/realtime/{website}").get(realtime::realtime))
+        .service(website("events").get(events::events))
+        .service(website("events/stats").get(events_stats::stats))
+        .service(website("sessions").get(sessions::sessions))
+        .service(website("sessions/stats").get(sessions_stats::stats))
+        .service(website("sessions/weekly").get(sessions_weekly::weekly))
+        .service(website("sessions/{id}").get(session::session).delete(session::delete))
+        .service(website("sessions/{id}/activity").get(session::activity))
+        .service(website("sessions/{id}/properties").get(session::properties));
 }
 
 /// How JSON bodies are read: whatever type the client names, as in Umami (a token in a header cannot be sent by
@@ -75,9 +93,17 @@ pub fn json_config() -> web::JsonConfig {
         })
 }
 
+/// What a question's path names.
+#[derive(Deserialize)]
+struct Place {
+    website: String,
+    /// A session, an event, …
+    id: Option<String>,
+}
+
 /// A question about one website: who asks, what, and who can answer.
 pub struct Asked {
-    website: String,
+    place: Place,
     bearer: Bearer,
     auth: web::Data<Auth>,
     pub query: Query,
@@ -90,7 +116,32 @@ impl Asked {
     /// # Errors
     /// 401 without a valid token or permission.
     pub async fn website(&self) -> Result<Website, ApiError> {
-        self.auth.website(&self.bearer, &self.website).await
+        self.auth.website(&self.bearer, &self.place.website).await
+    }
+
+    /// The website, if the one who asks may change it.
+    ///
+    /// # Errors
+    /// 401 without a valid token or permission.
+    pub async fn website_to_change(&self) -> Result<Website, ApiError> {
+        self.auth.website_to_change(&self.bearer, &self.place.website).await
+    }
+
+    /// The id behind the website in the path.
+    ///
+    /// # Errors
+    /// 400 when it is not a UUID.
+    pub fn id(&self) -> Result<Uuid, ApiError> {
+        let id = self.place.id.as_deref().and_then(|id| Uuid::try_parse(id).ok());
+        id.ok_or_else(|| ApiError::bad_request("The id is not a UUID"))
+    }
+
+    /// That id as one of a session or event; `None` when it cannot be one of ours.
+    ///
+    /// # Errors
+    /// 400 when it is not a UUID.
+    pub fn fact_id(&self) -> Result<Option<u64>, ApiError> {
+        Ok(identity::id_of(&self.id()?))
     }
 }
 
@@ -99,11 +150,11 @@ impl FromRequest for Asked {
     type Future = Pin<Box<dyn Future<Output = Result<Self, Self::Error>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        type Parts = (web::Path<String>, Bearer, web::Data<Auth>, Query, web::Data<Readers>);
+        type Parts = (web::Path<Place>, Bearer, web::Data<Auth>, Query, web::Data<Readers>);
         let parts = Parts::from_request(request, payload);
         Box::pin(async move {
-            let (website, bearer, auth, query, readers) = parts.await?;
-            Ok(Self { website: website.into_inner(), bearer, auth, query, readers })
+            let (place, bearer, auth, query, readers) = parts.await?;
+            Ok(Self { place: place.into_inner(), bearer, auth, query, readers })
         })
     }
 }

@@ -1,11 +1,15 @@
 //! Lists that are answered page by page: `page` and `pageSize` count from one, `search` narrows the list down.
 //! A page beyond the end is empty, a size beyond the largest page is cut to it, and the answer says what was used.
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
+use actix_web::{FromRequest, HttpRequest, dev::Payload};
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::params::Query;
 use crate::error::ApiError;
 use crate::limits;
+use crate::store::question::{Question, Read};
+use crate::store::reader::Readers;
 
 /// Which page is wanted.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,19 +34,48 @@ impl Page {
     /// # Errors
     /// When it cannot be decoded, or a number is not a whole one from 1.
     pub fn parse(query: &str) -> Result<Self, ApiError> {
-        let pairs = web::Query::<Vec<(String, String)>>::from_query(query)
-            .map_err(|_| ApiError::bad_request("The query cannot be decoded"))?
-            .into_inner();
-        let mut page = Self { number: 1, size: limits::PAGE_ROWS_DEFAULT, search: None };
-        for (name, value) in pairs {
-            match name.as_str() {
-                "page" => page.number = from_one(&name, &value)?,
-                "pageSize" => page.size = from_one(&name, &value)?.min(limits::PAGE_ROWS_MAX),
-                "search" => page.search = Some(value),
-                _ => {}
-            }
-        }
-        Ok(page)
+        Self::from_query(&Query::parse(query)?)
+    }
+
+    /// As [`Page::parse`], from what is read already.
+    ///
+    /// # Errors
+    /// When a number is not a whole one from 1.
+    pub fn from_query(query: &Query) -> Result<Self, ApiError> {
+        let number = |name| query.get(name).map(|value| from_one(name, value)).transpose();
+        let size = number("pageSize")?.unwrap_or(limits::PAGE_ROWS_DEFAULT);
+        Ok(Self {
+            number: number("page")?.unwrap_or(1),
+            size: size.min(limits::PAGE_ROWS_MAX),
+            search: query.get("search").map(str::to_owned),
+        })
+    }
+
+    /// What is searched for, if anything.
+    #[must_use]
+    pub fn searched(&self) -> Option<&str> {
+        self.search.as_deref().filter(|search| !search.is_empty())
+    }
+
+    /// Asks for the page. Every row of the answer begins with how many there are on all pages ([`super::cells`]).
+    ///
+    /// # Errors
+    /// As [`Readers::ask`].
+    pub async fn ask<T: Send + 'static>(
+        self,
+        readers: &Readers,
+        question: Question,
+        read: Read<(i64, Option<T>)>,
+    ) -> Result<Paged<T>, ApiError> {
+        let question = question.bind("limit", self.size).bind("offset", self.offset());
+        let rows = readers.ask(question, read).await?;
+        Ok(Paged {
+            count: rows.first().map_or(0, |(count, _)| *count),
+            data: rows.into_iter().filter_map(|(_, row)| row).collect(),
+            page: self.number,
+            page_size: self.size,
+            search: self.search,
+        })
     }
 
     /// Rows before the page.
@@ -61,6 +94,18 @@ impl Page {
         }
         answer
     }
+}
+
+/// One page of a list, and how many rows there are on all pages.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Paged<T> {
+    pub data: Vec<T>,
+    pub count: i64,
+    pub page: i64,
+    pub page_size: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
 }
 
 fn from_one(name: &str, value: &str) -> Result<i64, ApiError> {

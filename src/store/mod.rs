@@ -10,6 +10,7 @@ mod columns;
 pub mod question;
 pub mod reader;
 pub mod schema;
+mod sessions;
 pub mod sql;
 pub mod websites;
 

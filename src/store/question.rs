@@ -18,7 +18,15 @@ pub enum Bind {
     /// Kept apart from [`Bind::Integer`]: compared with a wider number, a column is cast, and its statistics can no
     /// longer tell which row groups to skip.
     Unsigned(u32),
+    /// An id of an event, session or visit.
+    Id(u64),
     Text(String),
+}
+
+impl From<u64> for Bind {
+    fn from(value: u64) -> Self {
+        Self::Id(value)
+    }
 }
 
 impl From<bool> for Bind {
@@ -57,6 +65,7 @@ impl ToSql for Bind {
             Self::Boolean(value) => ToSqlOutput::Owned(Value::Boolean(*value)),
             Self::Integer(value) => ToSqlOutput::Owned(Value::BigInt(*value)),
             Self::Unsigned(value) => ToSqlOutput::Owned(Value::UInt(*value)),
+            Self::Id(value) => ToSqlOutput::Owned(Value::UBigInt(*value)),
             Self::Text(value) => value.as_str().into(),
         })
     }
@@ -138,6 +147,27 @@ impl Row<'_> {
     /// A text.
     pub fn text(&self, column: usize) -> Result<String> {
         self.get(column)
+    }
+
+    /// A number with a fraction.
+    pub fn number(&self, column: usize) -> Result<f64> {
+        self.get(column)
+    }
+
+    /// A number with a fraction, or NULL.
+    pub fn optional_number(&self, column: usize) -> Result<Option<f64>> {
+        self.get(column)
+    }
+
+    /// True or false.
+    pub fn boolean(&self, column: usize) -> Result<bool> {
+        self.get(column)
+    }
+
+    /// Whether there is no value.
+    pub fn is_null(&self, column: usize) -> Result<bool> {
+        let value = self.0.get_ref(column);
+        Ok(matches!(value.context("a column of the answer")?, duckdb::types::ValueRef::Null))
     }
 
     /// A text or NULL.

@@ -11,7 +11,9 @@ const COLUMN: &str = "/*:column*/";
 pub const ACTIVE: &str = include_str!("../../sql/query/active.sql");
 pub const CHARTS: &str = include_str!("../../sql/query/charts.sql");
 pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
+pub const EVENTS: &str = include_str!("../../sql/query/events.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
+pub const EVENTS_STATS: &str = include_str!("../../sql/query/events_stats.sql");
 pub const METRICS: &str = include_str!("../../sql/query/metrics.sql");
 pub const METRICS_EDGE: &str = include_str!("../../sql/query/metrics_edge.sql");
 pub const METRICS_EVENT: &str = include_str!("../../sql/query/metrics_event.sql");
@@ -20,6 +22,12 @@ pub const METRICS_EXPANDED_EDGE: &str = include_str!("../../sql/query/metrics_ex
 pub const PAGEVIEWS: &str = include_str!("../../sql/query/pageviews.sql");
 pub const REALTIME: &str = include_str!("../../sql/query/realtime.sql");
 pub const REGEX_CHECK: &str = include_str!("../../sql/query/regex_check.sql");
+pub const SESSION: &str = include_str!("../../sql/query/session.sql");
+pub const SESSION_ACTIVITY: &str = include_str!("../../sql/query/session_activity.sql");
+pub const SESSION_PROPERTIES: &str = include_str!("../../sql/query/session_properties.sql");
+pub const SESSIONS: &str = include_str!("../../sql/query/sessions.sql");
+pub const SESSIONS_STATS: &str = include_str!("../../sql/query/sessions_stats.sql");
+pub const SESSIONS_WEEKLY: &str = include_str!("../../sql/query/sessions_weekly.sql");
 pub const STATS: &str = include_str!("../../sql/query/stats.sql");
 pub const VALUES: &str = include_str!("../../sql/query/values.sql");
 
@@ -28,7 +36,9 @@ pub const ALL: &[(&str, &str)] = &[
     ("active", ACTIVE),
     ("charts", CHARTS),
     ("daterange", DATERANGE),
+    ("events", EVENTS),
     ("events_series", EVENTS_SERIES),
+    ("events_stats", EVENTS_STATS),
     ("metrics", METRICS),
     ("metrics_edge", METRICS_EDGE),
     ("metrics_event", METRICS_EVENT),
@@ -37,6 +47,12 @@ pub const ALL: &[(&str, &str)] = &[
     ("pageviews", PAGEVIEWS),
     ("realtime", REALTIME),
     ("regex_check", REGEX_CHECK),
+    ("session", SESSION),
+    ("session_activity", SESSION_ACTIVITY),
+    ("session_properties", SESSION_PROPERTIES),
+    ("sessions", SESSIONS),
+    ("sessions_stats", SESSIONS_STATS),
+    ("sessions_weekly", SESSIONS_WEEKLY),
     ("stats", STATS),
     ("values", VALUES),
 ];

@@ -1,9 +1,11 @@
 //! Questions through their routes, over a database of events written here as literal rows.
 
+mod events;
 mod filters;
 mod metrics;
 mod pageviews;
 mod readers;
+mod sessions;
 mod stats;
 mod values;
 
@@ -84,8 +86,13 @@ pub struct TestApp {
 
 impl TestApp {
     pub fn new(seeds: &[Seed]) -> Self {
+        Self::with_rows(seeds, &[])
+    }
+
+    /// The same with rows of other tables, as statements.
+    pub fn with_rows(seeds: &[Seed], statements: &[&str]) -> Self {
         let data_dir = TempDir::new().expect("a directory");
-        write(data_dir.path(), seeds);
+        write(data_dir.path(), seeds, statements);
         let store = Arc::new(Store::open(data_dir.path()).expect("opens"));
         let readers = Readers::new(&store).expect("connects");
         let website = |key: u32, path: &str, reset_at| {
@@ -105,12 +112,17 @@ impl TestApp {
 
     /// Asks with a token.
     pub async fn get(&self, path: &str) -> (u16, Value) {
-        self.ask(path, Some(&format!("Bearer {}", self.token))).await
+        self.ask(test::TestRequest::get().uri(path), true).await
+    }
+
+    /// Deletes with a token.
+    pub async fn delete(&self, path: &str) -> (u16, Value) {
+        self.ask(test::TestRequest::delete().uri(path), true).await
     }
 
     /// Asks as nobody.
     pub async fn get_without_token(&self, path: &str) -> (u16, Value) {
-        self.ask(path, None).await
+        self.ask(test::TestRequest::get().uri(path), false).await
     }
 
     /// The answer to a question that must be a good one.
@@ -128,17 +140,17 @@ impl TestApp {
         rows.iter().map(|row| pair(row).unwrap_or_else(|| panic!("{path}: {row}"))).collect()
     }
 
-    async fn ask(&self, path: &str, authorization: Option<&str>) -> (u16, Value) {
+    async fn ask(&self, mut request: test::TestRequest, with_token: bool) -> (u16, Value) {
         let app = test::init_service(
             App::new()
                 .app_data(web::Data::from(Arc::clone(&self.auth)))
                 .app_data(web::Data::new(self.readers.clone()))
+                .app_data(web::Data::from(Arc::clone(&self.store)))
                 .configure(api::configure),
         )
         .await;
-        let mut request = test::TestRequest::get().uri(path);
-        if let Some(authorization) = authorization {
-            request = request.insert_header(("authorization", authorization));
+        if with_token {
+            request = request.insert_header(("authorization", format!("Bearer {}", self.token)));
         }
         let response = test::call_service(&app, request.to_request()).await;
         let status = response.status().as_u16();
@@ -148,7 +160,7 @@ impl TestApp {
 }
 
 /// Builds the database and puts the rows in, before anyone else opens it.
-fn write(data_dir: &std::path::Path, seeds: &[Seed]) {
+fn write(data_dir: &std::path::Path, seeds: &[Seed], statements: &[&str]) {
     let path = data_dir.join("sumimi.duckdb");
     schema::create_if_missing(&path).expect("a schema");
     let connection = duckdb::Connection::open(&path).expect("opens");
@@ -167,6 +179,9 @@ fn write(data_dir: &std::path::Path, seeds: &[Seed]) {
         );
         let values = seed.texts.iter().map(|(_, value)| value);
         connection.execute(&insert, duckdb::params_from_iter(values)).expect("inserts");
+    }
+    for statement in statements {
+        connection.execute_batch(statement).expect("inserts");
     }
     connection.close().map_err(|(_, error)| error).expect("closes");
 }

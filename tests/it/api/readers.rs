@@ -22,15 +22,26 @@ async fn one(readers: &Readers) -> Result<i64, StoreError> {
 
 /// Binds a value to every name that stands in the file.
 fn with_values(name: &str, text: &'static str, question: Question) -> Question {
-    let numbers = ["website_key", "start_at", "end_at", "since", "limit", "offset", "names_max"];
+    let numbers = [
+        "website_key",
+        "start_at",
+        "end_at",
+        "since",
+        "limit",
+        "offset",
+        "names_max",
+        "session_id",
+    ];
     let texts = [
         ("unit", "day"),
         ("zone_since", "[0]"),
         ("zone_until", "[1]"),
         ("zone_offset", "[0]"),
         ("pattern", "a"),
+        ("website_id", "11111111-1111-4111-8111-111111111111"),
     ];
-    let body: String = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let body: String = lines.flat_map(|line| [line, "\n"]).collect();
     let mentions = |word: &str| {
         body.match_indices(&format!("${word}")).any(|(at, found)| {
             let next = body[at + found.len()..].chars().next();

@@ -139,7 +139,12 @@ async fn a_bad_question_is_400_even_from_a_stranger_and_a_good_one_is_401() {
         "metrics/expanded",
         "active",
         "daterange",
+        "events",
         "events/series",
+        "events/stats",
+        "sessions",
+        "sessions/stats",
+        "sessions/weekly",
     ] {
         let path = format!("{SITE}/{route}?{MARCH}&type=path&timezone=UTC");
         assert_eq!(app.get_without_token(&path).await.0, 401, "{route}");
