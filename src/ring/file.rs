@@ -14,6 +14,9 @@ pub struct RingFile {
     map: mapped::Shared,
     /// Holds the lock.
     _file: File,
+    /// In place of the real one, in tests of what a loss of power takes.
+    #[cfg(test)]
+    pub disk: Option<super::power_tests::Disk>,
 }
 
 /// Makes a complete ring file appear at `path`: built and synced under another name, then renamed.
@@ -58,7 +61,12 @@ impl RingFile {
         if length < HEADER_BYTES + 4096 {
             return Err(io::Error::other("it is too short"));
         }
-        Ok(Self { map: mapped::Shared::map(&file, length)?, _file: file })
+        Ok(Self {
+            map: mapped::Shared::map(&file, length)?,
+            _file: file,
+            #[cfg(test)]
+            disk: None,
+        })
     }
 
     /// Bytes for records.
@@ -130,6 +138,10 @@ impl RingFile {
     }
 
     fn flush(&self, at: usize, length: usize) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            return disk.flush(self.map.read(0, self.map.len()), at, length);
+        }
         if length == 0 { Ok(()) } else { self.map.flush(at, length) }
     }
 }

@@ -39,35 +39,61 @@
 //!
 //! # Exactly once
 //!
-//! The writer commits rows and, in the same transaction, `committed_sequence`; only then it releases. After a crash:
+//! Claim: an acknowledged record becomes a row exactly once, whatever ends the process and whenever. It rests on
+//! three facts, each in one place:
 //!
-//! * not published: the client got no answer; the record is not whole and the walk ends before it;
-//! * published, not committed: its sequence is above `committed_sequence`; it is handed out again, and no row exists;
-//! * committed, not released: `skip_committed` drops it; its row exists once;
-//! * released: it is behind `tail`.
+//! 1. *Acknowledged means kept.* The answer is sent after `push` has returned, and with [`Durability::Power`] after
+//!    the flush that covers the record has ([`GroupSync`]).
+//! 2. *Rows and cursor are one.* The writer commits a batch and its `committed_sequence` in one transaction of the
+//!    database, which syncs its log before it says so (`src/store/append.rs`).
+//! 3. *Room is given back last.* The writer releases after the commit; with `Power` the released position is synced
+//!    before the room behind it is used again.
 //!
-//! There is no moment between commit and release in which a crash could lose or double a record.
+//! Where a record can be when everything stops:
 //!
-//! # What survives which crash
+//! * *claimed, not published*: nobody was answered. Its bytes are not whole, or whole by chance of the moment; the
+//!   walk on opening ends before it or takes it: once or not at all, and both are right.
+//! * *published, not committed*: its sequence is above the cursor, and no row exists, since rows and cursor are one
+//!   (2). It is in the file (1), at or behind `tail` (3), so the walk reaches it and it is handed out again.
+//! * *committed, not released*: the cursor is at or above it: [`Consumer::skip_committed`] drops it. Its row exists
+//!   once.
+//! * *released*: its row exists, and it is behind `tail`.
 //!
-//! * **Death of the process** (`kill -9`, out of memory, a crash in the engine): everything published. The kernel
-//!   holds the pages of a shared mapping whatever becomes of the process.
-//! * **Loss of power**, with [`Durability::Power`]: what was flushed ([`GroupSync`]), since released positions are
-//!   synced before their room is used again. Beyond that the disk may hold any
-//!   subset of the pages written since. The walk then ends at the first record whose crc or sequence does not fit:
-//!   records behind it are lost, none is ever wrong, doubled or out of order. If the database knows a higher
-//!   sequence than the file, numbering goes on above it, so that no sequence is used twice.
+//! There is no fourth state between two of these, because each step is one store or one commit. What differs between
+//! crashes is only what the file and the database look like afterwards:
+//!
+//! * **Death of the process** (`kill -9`, out of memory, a panic, an abort inside the engine): the kernel holds the
+//!   pages of a shared mapping whatever becomes of the process, so the file is as the last store left it. The
+//!   database replays its log and has whole transactions only.
+//! * **An engine that fails and lives on**: the commit did not happen or its outcome is unknown. Nothing is released,
+//!   the process ends or opens everything anew, and the cursor then says which it was.
+//! * **Loss of power, `Power`**: the file has what was flushed, and of the pages written since any subset. All
+//!   acknowledged records lie between the released position on the disk and the last flush: the position was synced
+//!   before room in front of it was written anew (3), so the walk passes over whole records up to the last
+//!   acknowledged one at least. The database may know more than the file (it commits what is published, flushed or
+//!   not); numbering then goes on above it, and this jump is synced too, so that no sequence is used twice.
+//! * **Loss of power, `Process`**: what the kernel had not written is lost, and nothing else: the walk ends at the
+//!   first record whose crc or sequence does not fit, and the cursor keeps what is committed from being handed out
+//!   again.
+//! * **A disk that fails to flush**: nothing is acknowledged or released after it, the process ends and says so. A
+//!   second flush proves nothing, since the kernel may have dropped what it could not write.
+//!
+//! A record that was lost before anyone acknowledged it may turn up at a later start, when pages of two lives mix. It
+//! was never committed, so it becomes a row once or not at all, like any record whose sender got no answer.
 //!
 //! # Faults that are provoked in the tests
 //!
 //! A record torn at any byte; a bit flipped in any record; either released position torn; the process ending at any
-//! point between claim and publish; a random subset of unsynced pages lost; a file of another program or a newer
-//! format; a file of another capacity; a second process opening the same file.
+//! point between claim and publish; at every flush a random subset of unflushed pages written, lost or torn between
+//! sectors (`power_tests.rs`, which also holds that deliberate mistakes are noticed); a flush that fails; a file of
+//! another program or a newer format; a file of another capacity; a second process opening the same file.
 
 mod consumer;
 mod file;
 mod group;
 mod layout;
+#[cfg(test)]
+mod power_tests;
 mod producer;
 mod recover;
 
@@ -148,12 +174,20 @@ pub fn open(
         file::create(path, capacity_bytes).map_err(fault)?;
     }
     let file = file::RingFile::open(path).map_err(fault)?;
-    let header =
-        layout::Header::read(file.header()).ok_or_else(|| RingError::Foreign(path.to_owned()))?;
-    if header.capacity != file.capacity() as u64 {
-        return Err(RingError::Foreign(path.to_owned()));
-    }
-    let found = recover::walk(&file);
+    let header = layout::Header::read(file.header())
+        .filter(|header| header.capacity == file.capacity() as u64)
+        .ok_or_else(|| RingError::Foreign(path.to_owned()))?;
+    let found = recover::walk(&file, layout::RecordHead::fits);
+    begin(file, header.ring_id, found, durability).map_err(fault)
+}
+
+/// Both ends of a file in which `found` is all that is believed.
+fn begin(
+    file: file::RingFile,
+    ring_id: u64,
+    found: recover::Found,
+    durability: Durability,
+) -> io::Result<(Producer, Consumer)> {
     let shared = Arc::new(Shared {
         file,
         head: AtomicU64::new(found.head),
@@ -161,10 +195,10 @@ pub fn open(
         published: AtomicU64::new(found.last_sequence),
     });
     let producer = Producer::new(Arc::clone(&shared), found.head);
-    let consumer = Consumer::new(shared, header.ring_id, found, durability);
+    let consumer = Consumer::new(shared, ring_id, found, durability);
     if durability == Durability::Power {
         // Whatever an earlier life left unsynced, from here on the disk knows where to begin.
-        consumer.sync_all().map_err(fault)?;
+        consumer.sync_all()?;
     }
     Ok((producer, consumer))
 }

@@ -15,13 +15,16 @@ pub struct Found {
     pub last_sequence: u64,
 }
 
-/// Walks the file.
-pub fn walk(file: &RingFile) -> Found {
+/// Whether a record's head belongs to its payload.
+pub type Fits = fn(&RecordHead, &[u8]) -> bool;
+
+/// Walks the file. `fits` says whether a record is whole.
+pub fn walk(file: &RingFile, fits: Fits) -> Found {
     debug_assert_eq!(file.header().len(), HEADER_BYTES);
     let released = Released::newest(file.header());
     let capacity = file.capacity() as u64;
     let (mut position, mut sequence) = (released.position, released.sequence);
-    while let Some(next) = step(file, position, sequence + 1) {
+    while let Some(next) = step(file, fits, position, sequence + 1) {
         if next - released.position > capacity {
             break;
         }
@@ -38,7 +41,7 @@ pub fn walk(file: &RingFile) -> Found {
 
 /// The position behind the record with this sequence, if it is whole and stands at `position` (or at the start of the
 /// next lap).
-fn step(file: &RingFile, position: u64, sequence: u64) -> Option<u64> {
+fn step(file: &RingFile, fits: Fits, position: u64, sequence: u64) -> Option<u64> {
     let capacity = file.capacity();
     let offset = (position % capacity as u64) as usize;
     let to_end = capacity - offset;
@@ -53,5 +56,5 @@ fn step(file: &RingFile, position: u64, sequence: u64) -> Option<u64> {
         return None;
     }
     let payload = file.read(start + RECORD_HEAD_BYTES, length);
-    head.fits(payload).then(|| position + (skip + record_bytes(length)) as u64)
+    fits(&head, payload).then(|| position + (skip + record_bytes(length)) as u64)
 }

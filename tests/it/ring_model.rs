@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use sumimi::ring::{self, Consumer, Durability, Full, GroupSync, Producer};
+use sumimi::ring::{self, Consumer, Durability, Full, Producer};
 
 const PAGE: usize = 4096;
 const CAPACITY: usize = 2 * PAGE;
@@ -77,6 +77,39 @@ impl Rig {
         self.model.drain(..count);
     }
 
+    /// Nobody sees a record whose bytes are being written, nor after a kill in the middle of it.
+    fn push_and_die(&mut self, length: usize) {
+        let bytes = payload(self.last + 1, length);
+        let (producer, consumer) = self.ends.as_mut().expect("open");
+        let waiting = consumer.waiting();
+        let killed = std::panic::AssertUnwindSafe(|| {
+            producer.push(length, |room| {
+                room[..length / 2].copy_from_slice(&bytes[..length / 2]);
+                assert_eq!(consumer.waiting(), waiting);
+                // Without the hook that prints.
+                std::panic::resume_unwind(Box::new("killed"));
+            })
+        });
+        // Full, or killed.
+        let _ = std::panic::catch_unwind(killed);
+        self.reopen();
+    }
+
+    /// The oldest, as many as asked for, and at least one.
+    fn peek(&mut self, records_max: usize, bytes_max: usize) {
+        let mut bytes = 0;
+        let fits = |(_, length): &&(u64, usize)| {
+            let is_taken = bytes < bytes_max;
+            bytes += length;
+            is_taken
+        };
+        let want: Vec<u64> =
+            self.model.iter().take_while(fits).take(records_max).map(|(seq, _)| *seq).collect();
+        let got: Vec<u64> =
+            self.consumer().peek(records_max, bytes_max).map(|(sequence, _)| sequence).collect();
+        assert_eq!(got, want);
+    }
+
     /// Ends without a word, as a killed process does, and opens again.
     fn reopen(&mut self) {
         drop(self.ends.take());
@@ -89,6 +122,10 @@ enum Step {
     Push(usize),
     Release(usize),
     Reopen,
+    /// Claims room, writes half of the record, and is killed.
+    PushAndDie(usize),
+    /// Peeks at no more than so many records and about so many bytes.
+    Peek(usize, usize),
     /// Reopen, and the database says that this many of the waiting records are committed.
     ReopenCommitted(usize),
 }
@@ -99,6 +136,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => prop_oneof![Just(4076usize), Just(8176), Just(8177), Just(1), Just(8)].prop_map(Step::Push),
         4 => (1usize..8).prop_map(Step::Release),
         1 => Just(Step::Reopen),
+        1 => (1usize..900).prop_map(Step::PushAndDie),
+        2 => (0usize..9, 0usize..3_000).prop_map(|(records, bytes)| Step::Peek(records, bytes)),
         1 => (0usize..5).prop_map(Step::ReopenCommitted),
     ];
     proptest::collection::vec(step, 1..120)
@@ -115,6 +154,8 @@ proptest! {
                 Step::Push(length) => rig.push(length),
                 Step::Release(count) => rig.release(count.min(rig.model.len())),
                 Step::Reopen => rig.reopen(),
+                Step::PushAndDie(length) => rig.push_and_die(length),
+                Step::Peek(records_max, bytes_max) => rig.peek(records_max, bytes_max),
                 Step::ReopenCommitted(count) => {
                     rig.reopen();
                     let count = count.min(rig.model.len());
@@ -155,51 +196,36 @@ proptest! {
         rig.push(50);
         rig.check();
     }
+}
 
-    #[test]
-    fn after_a_power_loss_what_was_synced_is_there_and_nothing_is_wrong(
-        before in proptest::collection::vec(1usize..400, 0..20),
-        after in proptest::collection::vec(1usize..400, 0..30),
-        released in 0usize..10,
-        lost in any::<u8>(),
-    ) {
-        let mut rig = Rig::new();
-        drop(rig.ends.take());
-        rig.ends = Some(ring::open(&rig.path, CAPACITY, Durability::Power).expect("opens"));
-        let mut group = GroupSync::attach(std::iter::once(rig.producer()));
-        for length in &before {
-            rig.push(*length);
+#[test]
+fn a_record_that_is_torn_at_any_byte_is_not_there_and_those_before_it_are() {
+    let mut rig = Rig::new();
+    rig.push(100);
+    rig.push(33);
+    drop(rig.ends.take());
+    let before = fs::read(&rig.path).expect("reads");
+    rig.reopen();
+    rig.push(75);
+    drop(rig.ends.take());
+    let after = fs::read(&rig.path).expect("reads");
+    let differs = |at: &usize| before[*at] != after[*at];
+    let changed: Vec<usize> = (PAGE..after.len()).filter(differs).collect();
+    let (first, last) = (changed[0], changed[changed.len() - 1]);
+    assert!(last - first >= 75, "the record's bytes");
+    for cut in first..=last + 1 {
+        // Written up to the cut, or from the cut on.
+        for (head, tail) in [(&after, &before), (&before, &after)] {
+            let torn = [&head[..cut], &tail[cut..]].concat();
+            let is_whole = torn[PAGE..] == after[PAGE..];
+            fs::write(&rig.path, &torn).expect("writes");
+            let (_, consumer) =
+                ring::open(&rig.path, CAPACITY, Durability::Process).expect("opens");
+            let records: Vec<&[u8]> =
+                consumer.peek(usize::MAX, usize::MAX).map(|(_, bytes)| bytes).collect();
+            let want = [payload(1, 100), payload(2, 33), payload(3, 75)];
+            assert_eq!(records, &want[..if is_whole { 3 } else { 2 }], "cut at {cut}");
         }
-        group.round().expect("syncs");
-        let mut synced = fs::read(&rig.path).expect("reads");
-        let synced_last = rig.last;
-        rig.release(released.min(rig.model.len()));
-        synced[..PAGE].copy_from_slice(&fs::read(&rig.path).expect("reads")[..PAGE]);
-        let released = rig.model.front().map_or(rig.last, |(sequence, _)| sequence - 1);
-        for length in &after {
-            rig.push(*length);
-        }
-        drop((group, rig.ends.take()));
-        // Of the pages written since the sync a random subset is back at what it was.
-        let mut bytes = fs::read(&rig.path).expect("reads");
-        for page in 0..bytes.len() / PAGE {
-            if lost & (1 << page) != 0 {
-                let range = page * PAGE..(page + 1) * PAGE;
-                bytes[range.clone()].copy_from_slice(&synced[range]);
-            }
-        }
-        fs::write(&rig.path, bytes).expect("writes");
-        let (_, mut consumer) = ring::open(&rig.path, CAPACITY, Durability::Process).expect("opens");
-        // A release means that the database has the record; so much it says after the power is back.
-        consumer.skip_committed(released).expect("skips");
-        let mut next = released;
-        for (sequence, bytes) in consumer.peek(usize::MAX, usize::MAX) {
-            next += 1;
-            prop_assert_eq!(sequence, next, "in order, none twice");
-            let length = rig.model.iter().find(|(seq, _)| *seq == sequence).expect("was pushed").1;
-            prop_assert_eq!(bytes, payload(sequence, length));
-        }
-        prop_assert!(next >= synced_last, "{} of {} synced", next, synced_last);
     }
 }
 
