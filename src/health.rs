@@ -86,6 +86,9 @@ impl Health {
             "store": {
                 "file_bytes": file_bytes(&self.database),
                 "wal_bytes": file_bytes(&self.database.with_extension("duckdb.wal")),
+                "disk_free_bytes": t.disk_free_bytes.get(),
+                "disk_reserve_bytes": t.disk_reserve_bytes.get(),
+                "disk_low": t.disk_low.get() == 1,
             },
             "last_prune": Value::Null,
             "last_backup": Value::Null,
@@ -131,7 +134,7 @@ impl Health {
             }
             registry.register(Box::new(family))?;
         }
-        let gauges: [(&str, &str, u64); 12] = [
+        let gauges: [(&str, &str, u64); 13] = [
             ("sumimi_ok", "1 when events are being committed.", u64::from(self.is_ok())),
             ("sumimi_memory_peak_bytes", "VmHWM.", memory.peak_bytes),
             ("sumimi_memory_resident_bytes", "VmRSS.", memory.resident_bytes),
@@ -142,6 +145,7 @@ impl Health {
             ("sumimi_ring_events_waiting", "Events not committed yet.", t.events_waiting.get()),
             ("sumimi_events_set_aside", "Records the engine refused.", t.set_aside.get()),
             ("sumimi_writer_failures", "Commits failed in a row.", t.writer_failures.get()),
+            ("sumimi_disk_free_bytes", "Free on the disk.", t.disk_free_bytes.get()),
             ("sumimi_store_file_bytes", "The database file.", file_bytes(&self.database)),
             (
                 "sumimi_store_wal_bytes",

@@ -11,6 +11,7 @@ pub mod budget;
 pub mod clock;
 pub mod cmd;
 pub mod config;
+mod disk;
 pub mod enrich;
 pub mod error;
 pub mod event;

@@ -95,6 +95,11 @@ pub const ENGINE_SPILL_MB: usize = 2_048;
 /// The log is folded into the file when it grows beyond this.
 pub const WAL_BYTES_MAX: usize = 16 << 20;
 
+/// Below this and the bytes of all rings the intake refuses: what is in the rings can still be stored.
+pub const DISK_RESERVE_BYTES: u64 = 80 << 20;
+/// Below this nothing is written: a batch, the log and the checkpoint that folds it need so much.
+pub const DISK_FLOOR_BYTES: u64 = 3 * WAL_BYTES_MAX as u64;
+
 /// Websites of one server.
 pub const WEBSITES_MAX: usize = 1 << 20;
 /// Characters of a website's name, domain and share id.

@@ -53,6 +53,10 @@ pub struct Telemetry {
     pub events_waiting: Number,
     /// Rounds of flushes that acknowledged events have waited for.
     pub syncs: Number,
+    /// Bytes free on the disk, the reserve, and 1 while less than the reserve is free.
+    pub disk_free_bytes: Number,
+    pub disk_reserve_bytes: Number,
+    pub disk_low: Number,
     /// What the engine says it uses, looked up after a commit.
     pub engine_bytes: Number,
     /// When the writer started the batch it is busy with, ms since 1970; 0 when it waits.

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
+use crate::disk::Disk;
 use crate::event::Event;
 use crate::ring::{Consumer, SyncFailed};
 use crate::set_aside::SetAside;
@@ -26,6 +27,7 @@ pub struct Writer {
     rings: Vec<Ring>,
     telemetry: Arc<Telemetry>,
     set_aside: SetAside,
+    disk: Disk,
 }
 
 struct Ring {
@@ -42,9 +44,10 @@ impl Writer {
         store: &Store,
         consumers: Vec<Consumer>,
         telemetry: Arc<Telemetry>,
-        set_aside_dir: &Path,
+        data_dir: &Path,
     ) -> Result<Self> {
-        let set_aside = SetAside::open(set_aside_dir)
+        let set_aside_dir = data_dir.join("set-aside");
+        let set_aside = SetAside::open(&set_aside_dir)
             .with_context(|| format!("cannot read {}", set_aside_dir.display()))?;
         let mut append = Append::new(store)?;
         let mut rings = Vec::with_capacity(consumers.len());
@@ -56,7 +59,8 @@ impl Writer {
         let capacity: usize = rings.iter().map(|ring| ring.consumer.capacity_bytes()).sum();
         telemetry.ring_capacity_bytes.set(capacity as u64);
         telemetry.set_aside.set(set_aside.count());
-        let mut writer = Self { append, rings, telemetry, set_aside };
+        let disk = Disk::new(data_dir, capacity as u64, Arc::clone(&telemetry));
+        let mut writer = Self { append, rings, telemetry, set_aside, disk };
         writer.forget_committed();
         Ok(writer)
     }
@@ -107,7 +111,7 @@ impl Writer {
             }
             self.telemetry.writer_failures.set(failures);
         }
-        self.append.checkpoint()
+        if self.disk.may_write() { self.append.checkpoint() } else { Ok(()) }
     }
 
     /// Passes over an error after which the engine can still be used.
@@ -119,19 +123,23 @@ impl Writer {
         Err(error.context("events can no longer be stored"))
     }
 
-    /// Commits everything that waits; used before the server listens.
+    /// Commits everything that waits; used before the server listens. False when the disk has no room for it yet.
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn drain(&mut self) -> Result<()> {
+    pub fn drain(&mut self) -> Result<bool> {
         while self.measure() > 0 {
+            if !self.disk.may_write() {
+                return Ok(false);
+            }
             self.commit_batch()?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Updates the gauges; returns the records that wait.
     fn measure(&mut self) -> u64 {
+        self.disk.look();
         for ring in &mut self.rings {
             ring.consumer.forget_waiting();
         }
@@ -144,6 +152,7 @@ impl Writer {
 
     /// One batch; when the engine refuses it, halves of it, down to the record that is at fault.
     fn commit_batch(&mut self) -> Result<()> {
+        ensure!(self.disk.may_write(), "the disk is full");
         self.telemetry.writer_busy_since.set(clock::now_ms() as u64);
         let mut records_max = limits::BATCH_RECORDS_MAX;
         let outcome = loop {

@@ -50,8 +50,7 @@ pub fn run(config: &Config) -> Result<()> {
     recover(&store, &ring_dir, &telemetry, &data_dir, &budget)?;
     let durability = Durability::from_setting(&config.durability);
     let (producers, consumers) = open_rings(&ring_dir, &budget, durability)?;
-    let set_aside = data_dir.join("set-aside");
-    let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), &set_aside)?;
+    let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), &data_dir)?;
 
     let directory = Arc::new(Directory::new(store.websites()?));
     let auth = Arc::new(Auth::open(&store, Arc::clone(&directory), secret.as_bytes())?);
@@ -315,11 +314,11 @@ fn recover(
         .map(|(path, _)| path.clone())
         .collect();
     let consumers = found.into_iter().map(|(_, consumer)| consumer).collect();
-    let set_aside = data_dir.join("set-aside");
-    let mut writer = Writer::new(store, consumers, Arc::clone(telemetry), &set_aside)?;
-    writer.drain().context("events of the last run cannot be stored yet")?;
+    let mut writer = Writer::new(store, consumers, Arc::clone(telemetry), data_dir)?;
+    let drained = writer.drain().context("events of the last run cannot be stored yet")?;
     drop(writer);
-    for path in unfit {
+    // With a full disk they wait on, those of unfit files for the next start.
+    for path in unfit.into_iter().filter(|_| drained) {
         fs::remove_file(path)?;
     }
     Ok(())

@@ -149,6 +149,9 @@ async fn admitted_body(
     mut payload: web::Payload,
     intake: &Intake,
 ) -> Result<web::Bytes, ApiError> {
+    if intake.shared.telemetry.disk_low.get() == 1 {
+        return Err(intake.refused(Refusal::Disk));
+    }
     intake.shared.gate.admit().map_err(|refusal| intake.refused(refusal))?;
     if !intake.worker.borrow().has_room() {
         return Err(intake.refused(Refusal::RingFull));

@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use duckdb::{Config, Connection};
 
-use crate::limits;
+use crate::{disk, limits};
 
 /// An open database. Cheap to share behind an `Arc`.
 pub struct Store {
@@ -71,6 +71,9 @@ const USE: &str = "USE sumimi";
 /// only so the size of its row groups can be chosen.
 fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
     let spill = data_dir.join("spill");
+    // A question that spills must not take the room that events need.
+    let free_mb = disk::free_bytes(data_dir).map_or(usize::MAX, |bytes| (bytes >> 20) as usize);
+    let spill_mb = limits::ENGINE_SPILL_MB.min(free_mb / 4);
     let config = Config::default()
         .threads(1)?
         .max_memory(&format!("{}MB", limits::ENGINE_MEMORY_MB))?
@@ -79,7 +82,7 @@ fn open_limited(path: &Path, data_dir: &Path) -> Result<Connection> {
         .with("preserve_insertion_order", "false")?
         .with("wal_autocheckpoint", format!("{}B", limits::WAL_BYTES_MAX))?
         .with("temp_directory", spill.to_string_lossy())?
-        .with("max_temp_directory_size", format!("{}MB", limits::ENGINE_SPILL_MB))?;
+        .with("max_temp_directory_size", format!("{spill_mb}MB"))?;
     let connection = Connection::open_in_memory_with_flags(config)?;
     attach(&connection, path)?;
     connection

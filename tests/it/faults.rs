@@ -33,7 +33,7 @@ fn limit_files(server: &Server, bytes: &str) {
 }
 
 /// An event of about `bytes`, which no compression makes smaller.
-fn large_event(path: &str, bytes: usize) -> Request {
+pub fn large_event(path: &str, bytes: usize) -> Request {
     let mut state = path.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -56,7 +56,7 @@ fn large_event(path: &str, bytes: usize) -> Request {
 }
 
 /// Sends large events, one after the other, until the server refuses or has gone; returns how many were answered.
-fn send_large(server: &Server, name: &str, count: usize, outcome: &mut Outcome) -> usize {
+pub fn send_large(server: &Server, name: &str, count: usize, outcome: &mut Outcome) -> usize {
     let mut client = server.client();
     for number in 0..count {
         let path = format!("/{name}/{number}");
@@ -76,7 +76,7 @@ fn send_large(server: &Server, name: &str, count: usize, outcome: &mut Outcome) 
     count
 }
 
-fn check_after_end(mut server: Server, outcome: &Outcome) {
+pub fn check_after_end(mut server: Server, outcome: &Outcome) {
     server.wait_until_committed();
     let end = server.terminate();
     assert!(end.status.success(), "{}\n{}", end.status, server.log());
@@ -123,7 +123,7 @@ fn a_log_that_cannot_be_written_is_said_and_tried_until_it_can() {
     check_after_end(server, &outcome);
 }
 
-fn wait_for_heartbeat(server: &Server, status: u16) -> Value {
+pub fn wait_for_heartbeat(server: &Server, status: u16) -> Value {
     let since = Instant::now();
     loop {
         let answer = server.send(&Request::get("/api/heartbeat"));

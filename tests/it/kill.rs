@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.answered.extend(other.answered);
         self.unknown.extend(other.unknown);
         self.refused += other.refused;

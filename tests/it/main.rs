@@ -11,6 +11,7 @@ mod auth;
 mod bad_input;
 mod browser;
 mod chromium;
+mod disk_full;
 mod faults;
 mod http;
 mod kill;
