@@ -67,9 +67,22 @@ pub const QUERY_NAMES_MAX: usize = 256;
 pub const FILTERS_MAX: usize = 64;
 pub const FILTER_VALUES_MAX: usize = 256;
 pub const FILTER_BYTES_MAX: usize = 4 << 10;
+/// Segments, cohorts and reports kept beside one website, characters of their names and descriptions.
+pub const SAVED_PER_WEBSITE_MAX: i64 = 1_000;
+pub const SAVED_NAME_CHARS_MAX: usize = 200;
+pub const SAVED_DESCRIPTION_CHARS_MAX: usize = 500;
 /// Rows of a metric when no limit is asked for, and at most.
 pub const METRIC_ROWS_DEFAULT: i64 = 500;
 pub const METRIC_ROWS_MAX: i64 = 10_000;
+/// Steps of a funnel, filters on properties of one, and its longest window (a year).
+pub const FUNNEL_STEPS_MAX: usize = 8;
+pub const FUNNEL_PROPERTIES_MAX: usize = 16;
+pub const FUNNEL_WINDOW_MS_MAX: f64 = 366.0 * 86_400_000.0;
+/// Rows of the answers of reports.
+pub const JOURNEYS_MAX: i64 = 100;
+pub const UTM_ROWS_MAX: i64 = 50;
+pub const BREAKDOWN_ROWS_MAX: i64 = 500;
+pub const BREAKDOWN_FIELDS_MAX: usize = 8;
 /// Rows of a series of several names; the rarest names are left out.
 pub const SERIES_ROWS_MAX: i64 = 50_000;
 /// Values that are proposed for a filter, and whole values that can be searched at once.

@@ -27,7 +27,7 @@ pub enum Column {
 }
 
 /// The columns by their names in a query, and whether the name counts without a digit behind it.
-const NAMES: [(&str, Column, bool); 25] = [
+const NAMES: [(&str, Column, bool); 26] = [
     ("path", Column::Path, true),
     ("url", Column::Path, true),
     ("entry", Column::Path, false),
@@ -37,6 +37,7 @@ const NAMES: [(&str, Column, bool); 25] = [
     ("referrer", Column::Referrer, true),
     ("domain", Column::Referrer, false),
     ("hostname", Column::Hostname, true),
+    ("host", Column::Hostname, true),
     ("tag", Column::Tag, true),
     ("event", Column::Event, true),
     ("utmSource", Column::UtmSource, true),
@@ -63,6 +64,13 @@ impl Column {
         let numbered = base.len() < name.len();
         let (_, column, alone) = NAMES.into_iter().find(|(known, ..)| *known == base)?;
         (alone || numbered).then_some(column)
+    }
+
+    /// Of a name as segments have it: any of the names, a digit or not.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        NAMES.into_iter().find(|(known, ..)| *known == base).map(|(_, column, _)| column)
     }
 
     /// Its name in the event table.

@@ -1,21 +1,25 @@
 //! Filters: which rows a question looks at. A closed set of columns and operators becomes constant SQL text with
 //! names `$f0`, `$f1`, …; what the client sent is only ever a bound value behind such a name.
 //!
-//! A filter is `name=operator.value`; without a known operator the whole value must be equal. Digits behind a name
-//! (`path1=`) give several filters of one column. All must hold, or with `match=any` one of them. A row without a
-//! value counts as one with the empty value: `neq`, `dnc` and `nre` keep it, and an empty `eq` finds it.
+//! A filter is `name=operator.value` (`operator.rs`); without an operator the whole value must be equal. Digits behind
+//! a name (`path1=`) give several filters of one column. All must hold, or with `match=any` one of them. A row without
+//! a value counts as one with the empty value: `neq`, `dnc` and `nre` keep it, and an empty `eq` finds it.
 
 use std::fmt::Write as _;
 
 use uuid::Uuid;
 
 use super::column::Column;
-use super::params::Query;
+use super::operator::{Operator, Values};
+use super::params::{DateRange, Query};
+use super::segment::Parameters;
+use super::timezone::Timezone;
 use crate::error::ApiError;
 use crate::limits;
 use crate::store::question::{Bind, Question};
 use crate::store::reader::{Readers, StoreError};
 use crate::store::sql;
+use crate::websites::Website;
 
 /// Rows whose referrer is another host than the page's own (its name without a leading `www.`).
 pub const FOREIGN_REFERRER: &str = "referrer_domain IS DISTINCT FROM \
@@ -26,60 +30,60 @@ const ENGAGED: &str = "(session_id, visit_id) IN (SELECT (session_id, visit_id) 
     WHERE website_key = $website_key AND created_at BETWEEN $start_at AND $end_at AND event_type = 1 \
     GROUP BY session_id, visit_id HAVING count(*) > 1)";
 
-/// How a column is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    Contains,
-    Matches,
-}
-
-/// The operators by their prefixes, and whether the answer is turned round.
-const OPERATORS: [(&str, Operator, bool); 6] = [
-    ("eq.", Operator::Equal, false),
-    ("neq.", Operator::Equal, true),
-    ("c.", Operator::Contains, false),
-    ("dnc.", Operator::Contains, true),
-    ("re.", Operator::Matches, false),
-    ("nre.", Operator::Matches, true),
-];
-
 /// Predicates and their values, ready for a [`Question`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Filters {
     /// Alternatives or conditions on columns, each in brackets.
     columns: Vec<String>,
     /// What holds beside them, whatever `match` says.
     always: String,
     any: bool,
-    binds: Vec<(String, Bind)>,
+    values: Values,
     patterns: Vec<String>,
+    /// The segment and the cohort that are still to be looked up.
+    segment: Option<Uuid>,
+    cohort: Option<Uuid>,
+    timezone: Timezone,
     event_type: Option<i64>,
     exclude_bounce: bool,
 }
 
 impl Filters {
+    /// None yet; the names of their values begin with `letter`.
+    #[must_use]
+    pub fn new(letter: char) -> Self {
+        Self {
+            columns: Vec::new(),
+            always: String::new(),
+            any: false,
+            values: Values::new(letter),
+            patterns: Vec::new(),
+            segment: None,
+            cohort: None,
+            timezone: Timezone::utc(),
+            event_type: None,
+            exclude_bounce: false,
+        }
+    }
+
     /// From the query's parameters; names that are not filters are left alone.
     ///
     /// # Errors
-    /// When a filter is too long or malformed, or asks for a segment or cohort that does not exist.
+    /// When a filter is too long or malformed.
     pub fn from_query(query: &Query) -> Result<Self, ApiError> {
-        let mut filters = Self::default();
-        match query.get("match") {
-            None | Some("all") => {}
-            Some("any") => filters.any = true,
-            Some(_) => return Err(ApiError::bad_request("Invalid match: expected all or any")),
+        let mut filters = Self::new('f');
+        if let Some(name) = query.get("match") {
+            filters.set_match(name)?;
         }
-        for name in ["segment", "cohort"] {
-            if let Some(id) = query.get(name) {
-                let known = Uuid::try_parse(id).map(|_| format!("There is no such {name}"));
-                let message = known.unwrap_or_else(|_| format!("Invalid {name}: expected a UUID"));
-                return Err(ApiError::BadRequest(message));
-            }
+        filters.segment = id_of(query, "segment")?;
+        filters.cohort = id_of(query, "cohort")?;
+        if let Some(timezone) = Timezone::from_query(query)? {
+            filters.timezone = timezone;
         }
         for (name, value) in query.iter() {
             if let Some(column) = Column::of_parameter(name) {
-                filters.add(column, value)?;
+                let (operator, negated, value) = Operator::split(value);
+                filters.add(column, operator, negated, value)?;
             }
         }
         if let Some(text) = query.get("eventType") {
@@ -91,26 +95,40 @@ impl Filters {
         Ok(filters)
     }
 
-    /// One more filter, as `name=value` would give it.
+    /// Whether one of the filters is enough.
+    ///
+    /// # Errors
+    /// When it is neither `all` nor `any`.
+    pub fn set_match(&mut self, name: &str) -> Result<(), ApiError> {
+        self.any = match name {
+            "all" => false,
+            "any" => true,
+            _ => return Err(ApiError::bad_request("Invalid match: expected all or any")),
+        };
+        Ok(())
+    }
+
+    /// One more filter.
     ///
     /// # Errors
     /// When there are too many filters or values, or one is too long.
-    pub fn add(&mut self, column: Column, value: &str) -> Result<(), ApiError> {
+    pub fn add(
+        &mut self,
+        column: Column,
+        operator: Operator,
+        negated: bool,
+        value: &str,
+    ) -> Result<(), ApiError> {
         if self.columns.len() == limits::FILTERS_MAX || value.len() > limits::FILTER_BYTES_MAX {
             return Err(ApiError::bad_request("Too many filters, or one is too long"));
         }
-        let known = OPERATORS.into_iter().find_map(|(prefix, operator, negated)| {
-            Some((value.strip_prefix(prefix)?, operator, negated))
-        });
-        let (value, operator, negated) = known.unwrap_or((value, Operator::Equal, false));
-        let mut predicate = match operator {
-            Operator::Equal => self.equal(column, value, negated)?,
-            Operator::Contains => self.contains(column, value, negated),
-            Operator::Matches => self.matches(column, value, negated),
-        };
-        if negated {
-            predicate = format!("NOT ({predicate})");
+        if value.split(',').count() > limits::FILTER_VALUES_MAX {
+            return Err(ApiError::bad_request("Too many values in one filter"));
         }
+        if operator == Operator::Matches {
+            self.patterns.push(value.to_owned());
+        }
+        let mut predicate = self.values.predicate(column, operator, negated, value);
         if column == Column::Referrer {
             predicate = format!("({predicate}) AND {FOREIGN_REFERRER}");
         }
@@ -126,9 +144,21 @@ impl Filters {
         if text.len() > limits::FILTER_BYTES_MAX {
             return Err(ApiError::bad_request("Invalid search: too long"));
         }
-        let name = self.name(text);
+        let name = self.values.name(text);
         let _ = write!(self.always, " AND contains(lower({expression}), lower({name}))");
         Ok(())
+    }
+
+    /// Beside whatever `match` says, rows whose column is this value (`*` stands for any characters).
+    pub fn require_value(&mut self, column: Column, value: &str) {
+        let predicate = self.values.one_of(column.sql(), &[value], true);
+        let _ = write!(self.always, " AND ({predicate})");
+    }
+
+    /// Beside whatever `match` says, rows of sessions that the statement names; its parameters are those of the
+    /// question.
+    pub fn require_session_of(&mut self, statement: &'static str) {
+        let _ = write!(self.always, " AND session_id IN ({statement})");
     }
 
     /// One more constant condition.
@@ -154,9 +184,23 @@ impl Filters {
         Self { exclude_bounce: false, ..self }
     }
 
-    /// The question about the rows that are left.
+    /// Only sessions that have a row in a range for which the other filters hold. Their values need names of another
+    /// letter.
+    pub fn of_sessions(&mut self, others: Self, range: DateRange) {
+        let predicates = others.predicates();
+        self.patterns.extend(others.patterns);
+        self.values.take(others.values);
+        let (since, until) = (self.values.name(range.start_at), self.values.name(range.end_at));
+        let _ = write!(
+            self.always,
+            " AND session_id IN (SELECT session_id FROM facts.event WHERE website_key = $website_key \
+             AND created_at BETWEEN {since} AND {until} {predicates})"
+        );
+    }
+
+    /// The conditions, each beginning with `AND`.
     #[must_use]
-    pub fn apply(&self, question: Question) -> Question {
+    pub fn predicates(&self) -> String {
         let mut predicates = String::new();
         if !self.columns.is_empty() {
             let operator = if self.any { " OR " } else { " AND " };
@@ -166,18 +210,48 @@ impl Filters {
         if self.exclude_bounce {
             let _ = write!(predicates, " AND {ENGAGED}");
         }
-        let Some(event_type) = self.event_type else {
-            return question.filters(&predicates, &self.binds);
-        };
-        predicates.push_str(" AND event_type = $event_type");
-        question.filters(&predicates, &self.binds).bind("event_type", event_type)
+        if self.event_type.is_some() {
+            predicates.push_str(" AND event_type = $event_type");
+        }
+        predicates
     }
 
-    /// Lets the engine look at the regular expressions.
+    /// The values of the conditions.
+    #[must_use]
+    pub fn bound(&self) -> Vec<(String, Bind)> {
+        let event_type =
+            self.event_type.map(|number| ("event_type".to_owned(), Bind::from(number)));
+        self.values.bound().iter().cloned().chain(event_type).collect()
+    }
+
+    /// The question about the rows that are left.
+    #[must_use]
+    pub fn apply(&self, question: Question) -> Question {
+        question.filters(&self.predicates(), &self.bound())
+    }
+
+    /// Completes them with the segment and the cohort of the website that are asked for, and lets the engine look at
+    /// the regular expressions.
     ///
     /// # Errors
-    /// 400 when it does not accept one.
-    pub async fn check(&self, readers: &Readers) -> Result<(), ApiError> {
+    /// 400 when there is no such segment or cohort, or the engine does not accept an expression.
+    pub async fn check(&mut self, readers: &Readers, website: Website) -> Result<(), ApiError> {
+        for (kind, id) in [("segment", self.segment), ("cohort", self.cohort)] {
+            let Some(id) = id else { continue };
+            let question = Question::new(sql::SAVED)
+                .bind("website_key", website.key)
+                .bind("id", id.to_string())
+                .bind("type", kind);
+            let found = readers.ask(question, |row| row.text(0)).await?.pop();
+            let message = || ApiError::BadRequest(format!("There is no such {kind}"));
+            let parameters = Parameters::parse(&found.ok_or_else(message)?)?;
+            if kind == "segment" {
+                parameters.add_to(self)?;
+            } else {
+                let (others, range) = parameters.cohort(&self.timezone)?;
+                self.of_sessions(others, range);
+            }
+        }
         for pattern in &self.patterns {
             let question = Question::new(sql::REGEX_CHECK).bind("pattern", pattern.as_str());
             match readers.ask(question, |_| Ok(())).await {
@@ -190,73 +264,11 @@ impl Filters {
         }
         Ok(())
     }
-
-    /// Equal to one of the values between commas. In a path `*` stands for any characters.
-    fn equal(&mut self, column: Column, value: &str, negated: bool) -> Result<String, ApiError> {
-        let values: Vec<&str> = value.split(',').map(|value| column.meant(value)).collect();
-        if values.len() > limits::FILTER_VALUES_MAX {
-            return Err(ApiError::bad_request("Too many values in one filter"));
-        }
-        let subject = column.subject(negated || values.contains(&""));
-        let (wild, exact): (Vec<&str>, Vec<&str>) =
-            values.into_iter().partition(|value| column == Column::Path && value.contains('*'));
-        let mut alternatives = Vec::with_capacity(wild.len() + 1);
-        for value in wild {
-            let name = self.name(wildcard_pattern(value));
-            alternatives.push(format!("regexp_full_match({subject}, {name}, 's')"));
-        }
-        if !exact.is_empty() {
-            let names: Vec<String> = exact.into_iter().map(|value| self.name(value)).collect();
-            alternatives.push(format!("{subject} IN ({})", names.join(", ")));
-        }
-        Ok(alternatives.join(" OR "))
-    }
-
-    /// Contains the text, whatever its case; no character is special. Every value contains the empty text, if there
-    /// is a value.
-    fn contains(&mut self, column: Column, value: &str, negated: bool) -> String {
-        if value.is_empty() {
-            return format!("{} IS NOT NULL", column.sql());
-        }
-        let name = self.name(value);
-        format!("contains(lower({}), lower({name}))", column.subject(negated))
-    }
-
-    /// Matches the regular expression somewhere, whatever its case.
-    fn matches(&mut self, column: Column, value: &str, negated: bool) -> String {
-        self.patterns.push(value.to_owned());
-        let name = self.name(value);
-        format!("regexp_matches({}, {name}, 'i')", column.subject(negated))
-    }
-
-    /// Binds a value and gives it a name.
-    fn name(&mut self, value: impl Into<Bind>) -> String {
-        let name = format!("f{}", self.binds.len());
-        let placeholder = format!("${name}");
-        self.binds.push((name, value.into()));
-        placeholder
-    }
 }
 
-/// `*` becomes "any characters", every other character stands for itself. The engine's expressions take linear time,
-/// whatever the number of stars.
-fn wildcard_pattern(value: &str) -> String {
-    let mut pattern = String::with_capacity(value.len() + 16);
-    for character in value.chars() {
-        match character {
-            '*' => pattern.push_str(".*"),
-            '\0' => pattern.push_str("\\x00"),
-            punctuation
-                if punctuation.is_ascii()
-                    && !punctuation.is_ascii_alphanumeric()
-                    && punctuation != '_' =>
-            {
-                pattern.extend(['\\', punctuation]);
-            }
-            letter => pattern.push(letter),
-        }
-    }
-    pattern
+fn id_of(query: &Query, name: &str) -> Result<Option<Uuid>, ApiError> {
+    let invalid = |_| ApiError::BadRequest(format!("Invalid {name}: expected a UUID"));
+    query.get(name).map(|id| Uuid::try_parse(id).map_err(invalid)).transpose()
 }
 
 #[cfg(test)]
@@ -284,18 +296,9 @@ mod tests {
             assert_eq!(filters.columns, [predicate]);
             let values: Vec<Bind> = values.into_iter().map(Bind::from).collect();
             assert_eq!(
-                filters.binds.iter().map(|(_, bind)| bind.clone()).collect::<Vec<_>>(),
+                filters.values.bound().iter().map(|(_, bind)| bind.clone()).collect::<Vec<_>>(),
                 values
             );
-        }
-    }
-
-    #[test]
-    fn in_a_wildcard_only_the_star_is_special() {
-        let cases =
-            [("*", ".*"), ("a_B9é", "a_B9é"), ("[^.]$", "\\[\\^\\.\\]\\$"), ("\0", "\\x00")];
-        for (value, pattern) in cases {
-            assert_eq!(wildcard_pattern(value), pattern, "{value}");
         }
     }
 }

@@ -164,7 +164,7 @@ pub struct Point {
 pub async fn metrics(asked: Asked) -> Result<Json<Vec<Point>>, ApiError> {
     let mut params = Params::parse(&asked)?;
     let website = asked.website().await?;
-    params.filters.check(&asked.readers).await?;
+    params.filters.check(&asked.readers, website).await?;
     params.range = params.range.since(website.reset_at);
     let question = match params.metric {
         Metric::Event => Question::new(sql::METRICS_EVENT),

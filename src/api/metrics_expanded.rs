@@ -61,7 +61,7 @@ pub struct Entry {
 pub async fn metrics(asked: Asked) -> Result<Json<Vec<Entry>>, ApiError> {
     let mut params = Params::parse(&asked)?;
     let website = asked.website().await?;
-    params.filters.check(&asked.readers).await?;
+    params.filters.check(&asked.readers, website).await?;
     params.range = params.range.since(website.reset_at);
     let question = match params.metric {
         Metric::Entry => Question::new(sql::METRICS_EXPANDED_EDGE).column("first_at"),

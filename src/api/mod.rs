@@ -16,11 +16,15 @@ pub mod filter;
 pub mod login;
 pub mod metrics;
 pub mod metrics_expanded;
+pub mod operator;
 pub mod page;
 pub mod pageviews;
 pub mod params;
 pub mod realtime;
+pub mod reports;
 pub mod scope;
+pub mod segment;
+pub mod segments;
 pub mod session;
 pub mod sessions;
 pub mod sessions_stats;
@@ -52,6 +56,8 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(login::routes)
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
+        .configure(segments::routes)
+        .configure(reports::routes)
         .service(website("stats").get(stats::stats))
         .service(website("pageviews").get(pageviews::pageviews))
         .service(website("metrics").get(metrics::metrics))

@@ -84,6 +84,12 @@ impl Page {
         (self.number - 1).saturating_mul(self.size)
     }
 
+    /// What is searched for, rows of the page, rows before it.
+    #[must_use]
+    pub fn window(&self) -> (String, i64, i64) {
+        (self.search.clone().unwrap_or_default(), self.size, self.offset())
+    }
+
     /// The answer: the page's rows, and how many there are on all pages.
     #[must_use]
     pub fn answer(&self, rows: &[Value], count: i64) -> Value {

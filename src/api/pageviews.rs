@@ -79,9 +79,9 @@ pub enum Response {
 }
 
 pub async fn pageviews(asked: Asked) -> Result<Json<Response>, ApiError> {
-    let Params { range, compared, cut } = Params::parse(&asked)?;
+    let Params { range, compared, mut cut } = Params::parse(&asked)?;
     let website = asked.website().await?;
-    cut.filters.check(&asked.readers).await?;
+    cut.filters.check(&asked.readers, website).await?;
     let now = series(&asked.readers, website, range, &cut).await?;
     let Some(compared) = compared else { return Ok(Json(Response::Alone(now))) };
     let before = series(&asked.readers, website, compared, &cut).await?;

@@ -5,6 +5,7 @@
 use actix_web::{FromRequest, HttpRequest, dev::Payload, web};
 use jiff::Timestamp;
 use jiff::tz::Offset;
+use serde_json::{Map, Value};
 
 use super::timezone::{Edge, Timezone};
 use crate::error::ApiError;
@@ -16,6 +17,7 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// The names and values of a query string. Of a name that is given twice the last one counts.
+#[derive(Default)]
 pub struct Query(Vec<(String, String)>);
 
 impl FromRequest for Query {
@@ -48,6 +50,22 @@ impl Query {
         Ok(Self(unique))
     }
 
+    /// With names and values that came in a body, in the place of those of the same names: texts as they are,
+    /// everything else as JSON.
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: Map<String, Value>) -> Self {
+        for (name, value) in parameters {
+            let value = match value {
+                Value::Null => continue,
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            self.0.retain(|(known, _)| *known != name);
+            self.0.push((name, value));
+        }
+        self
+    }
+
     /// The value of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
@@ -59,8 +77,19 @@ impl Query {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// The value of a name that must be there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn required(&self, name: &str) -> Result<&str, ApiError> {
+        self.get(name).ok_or_else(|| invalid(name, "it is missing"))
+    }
+
     /// A number as JavaScript reads one: an empty text is 0.
-    fn number(&self, name: &str) -> Result<Option<f64>, ApiError> {
+    ///
+    /// # Errors
+    /// When it is no number.
+    pub(super) fn number(&self, name: &str) -> Result<Option<f64>, ApiError> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let text = text.trim();
         let value = if text.is_empty() { Ok(0.0) } else { text.parse::<f64>() };
@@ -71,7 +100,7 @@ impl Query {
     }
 }
 
-fn invalid(name: &str, what: &str) -> ApiError {
+pub(super) fn invalid(name: &str, what: &str) -> ApiError {
     ApiError::bad_request(format!("Invalid {name}: {what}"))
 }
 
@@ -116,6 +145,12 @@ impl DateRange {
             }
         }
         Self::from_query(query, timezone)
+    }
+
+    /// An instant, or the end of the calendar that it lies beyond.
+    #[must_use]
+    pub fn within_calendar(instant_ms: i64) -> i64 {
+        instant_ms.clamp(-INSTANT_MS_MAX, INSTANT_MS_MAX)
     }
 
     /// Without what lies before the website's last reset.
@@ -226,6 +261,17 @@ impl Unit {
             // Years are a poor picture of three years: months may be asked for however long the range.
             Self::Month => Ok(Self::Month),
             asked => Ok(asked.max(finest)),
+        }
+    }
+
+    /// As [`Unit::from_query`], by the day where it is not asked for.
+    ///
+    /// # Errors
+    /// When it is not a unit.
+    pub fn of_report(query: &Query, range: DateRange) -> Result<Self, ApiError> {
+        match query.get("unit") {
+            Some(_) => Self::from_query(query, range),
+            None => Ok(Self::Day.max(range.finest_unit())),
         }
     }
 

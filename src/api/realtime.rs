@@ -84,9 +84,9 @@ pub struct Response {
 
 pub async fn realtime(asked: Asked) -> Result<Json<Response>, ApiError> {
     let timezone = Timezone::from_query(&asked.query)?.unwrap_or_else(Timezone::utc);
-    let filters = Filters::from_query(&asked.query)?;
+    let mut filters = Filters::from_query(&asked.query)?;
     let website = asked.website().await?;
-    filters.check(&asked.readers).await?;
+    filters.check(&asked.readers, website).await?;
     let now = clock::now_ms();
     let minute = now - now.rem_euclid(60_000);
     let range = DateRange { start_at: minute - limits::REALTIME_MS, end_at: now };

@@ -49,7 +49,7 @@ impl Scope {
     /// 401 without permission, 400 for an expression that the engine does not accept.
     pub async fn website(&mut self, asked: &Asked) -> Result<Website, ApiError> {
         let website = asked.website().await?;
-        self.filters.check(&asked.readers).await?;
+        self.filters.check(&asked.readers, website).await?;
         self.range = self.range.since(website.reset_at);
         Ok(website)
     }
@@ -89,6 +89,15 @@ impl Buckets {
     pub fn parse(query: &Query, range: DateRange) -> Result<Self, ApiError> {
         let timezone = Timezone::from_query(query)?.unwrap_or_else(Timezone::utc);
         Ok(Self { timezone, unit: Unit::from_query(query, range)? })
+    }
+
+    /// As [`Buckets::parse`], by the day where no unit is asked for.
+    ///
+    /// # Errors
+    /// 400 when there is no such unit or zone.
+    pub fn of_report(query: &Query, range: DateRange) -> Result<Self, ApiError> {
+        let timezone = Timezone::from_query(query)?.unwrap_or_else(Timezone::utc);
+        Ok(Self { timezone, unit: Unit::of_report(query, range)? })
     }
 
     /// Binds unit and zone; the range must be bounded (see [`Scope::shorten`]).

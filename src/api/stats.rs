@@ -46,9 +46,9 @@ pub struct Response {
 }
 
 pub async fn stats(asked: Asked) -> Result<Json<Response>, ApiError> {
-    let Params { range, compared, filters } = Params::parse(&asked)?;
+    let Params { range, compared, mut filters } = Params::parse(&asked)?;
     let website = asked.website().await?;
-    filters.check(&asked.readers).await?;
+    filters.check(&asked.readers, website).await?;
     let figures = |range: DateRange| {
         figures(&asked.readers, website.key, range.since(website.reset_at), &filters)
     };

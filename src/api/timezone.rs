@@ -63,6 +63,12 @@ impl Timezone {
         Ok(Some(Self { zone, iso_labels: name == "utc" }))
     }
 
+    /// The local date and time of an instant.
+    #[must_use]
+    pub fn local(&self, instant: Timestamp) -> DateTime {
+        self.zone.to_datetime(instant)
+    }
+
     /// The label of a bucket from its local start `2026-03-01 00:00:00`.
     #[must_use]
     pub fn label(&self, mut local: String) -> String {

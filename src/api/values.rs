@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Asked;
 use super::column::Column;
 use super::filter::{FOREIGN_REFERRER, Filters};
+use super::operator::Operator;
 use super::params::DateRange;
 use super::timezone::Timezone;
 use crate::error::ApiError;
@@ -51,14 +52,14 @@ impl Params {
         let name = asked.query.get("type").unwrap_or_default();
         let found = COLUMNS.into_iter().find(|(known, _)| *known == name);
         let (_, column) = found.ok_or_else(|| ApiError::bad_request("Invalid type"))?;
-        let mut filters = Filters::default();
+        let mut filters = Filters::new('f');
         match asked.query.get("search") {
             None | Some("") => {}
             // Between commas stand whole values, otherwise it is a part of one.
             Some(list) if list.contains(',') => {
                 let first = list.splitn(limits::VALUES_SEARCHED_MAX + 1, ',');
                 let first: Vec<&str> = first.take(limits::VALUES_SEARCHED_MAX).collect();
-                filters.add(column, &format!("eq.{}", first.join(",")))?;
+                filters.add(column, Operator::Equal, false, &first.join(","))?;
             }
             Some(text) => filters.search(column.sql(), text)?,
         }

@@ -9,6 +9,7 @@ pub mod append;
 mod columns;
 pub mod question;
 pub mod reader;
+pub mod saved;
 pub mod schema;
 mod sessions;
 pub mod sql;
@@ -37,8 +38,8 @@ impl Store {
     pub fn open(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join("sumimi.duckdb");
         schema::create_if_missing(&path)?;
-        let connection = open_limited(&path, data_dir)?;
-        schema::check(&connection)?;
+        let mut connection = open_limited(&path, data_dir)?;
+        schema::upgrade(&mut connection)?;
         Ok(Self { path, admin: Mutex::new(connection) })
     }
 

@@ -21,6 +21,13 @@ pub enum Bind {
     /// An id of an event, session or visit.
     Id(u64),
     Text(String),
+    Null,
+}
+
+impl<T: Into<Bind>> From<Option<T>> for Bind {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
 }
 
 impl From<u64> for Bind {
@@ -67,6 +74,7 @@ impl ToSql for Bind {
             Self::Unsigned(value) => ToSqlOutput::Owned(Value::UInt(*value)),
             Self::Id(value) => ToSqlOutput::Owned(Value::UBigInt(*value)),
             Self::Text(value) => value.as_str().into(),
+            Self::Null => ToSqlOutput::Owned(Value::Null),
         })
     }
 }
@@ -92,12 +100,24 @@ impl Question {
         self
     }
 
+    /// As [`Question::column`], an expression made of constant parts and names, with the values they stand for.
+    #[must_use]
+    pub fn expression(mut self, expression: &str, binds: &[(String, Bind)]) -> Self {
+        self.text = Cow::Owned(sql::with_column(&self.text, expression));
+        self.bind_all(binds);
+        self
+    }
+
+    fn bind_all(&mut self, binds: &[(String, Bind)]) {
+        let named = |(name, bind): &(String, Bind)| (Cow::Owned(name.clone()), bind.clone());
+        self.binds.extend(binds.iter().map(named));
+    }
+
     /// Puts predicates in, with the values their names stand for. Once per question.
     #[must_use]
     pub fn filters(mut self, predicates: &str, binds: &[(String, Bind)]) -> Self {
         self.text = Cow::Owned(sql::with_filters(&self.text, predicates));
-        self.binds
-            .extend(binds.iter().map(|(name, bind)| (Cow::Owned(name.clone()), bind.clone())));
+        self.bind_all(binds);
         self
     }
 
@@ -141,6 +161,11 @@ impl Row<'_> {
 
     /// A whole number or NULL.
     pub fn optional_integer(&self, column: usize) -> Result<Option<i64>> {
+        self.get(column)
+    }
+
+    /// Whether it is so, or NULL.
+    pub fn optional_boolean(&self, column: usize) -> Result<Option<bool>> {
         self.get(column)
     }
 

@@ -10,7 +10,10 @@ use duckdb::Connection;
 use crate::clock;
 
 /// The schema files in the order in which they are applied; the version is the number of files.
-const FILES: [&str; 1] = [include_str!("../../sql/schema/0001_initial.sql")];
+const FILES: [&str; 2] = [
+    include_str!("../../sql/schema/0001_initial.sql"),
+    include_str!("../../sql/schema/0002_saved.sql"),
+];
 
 /// Builds the database at `path` unless it exists.
 ///
@@ -30,12 +33,8 @@ pub fn create_if_missing(path: &Path) -> Result<()> {
     let connection = Connection::open_in_memory()?;
     super::attach(&connection, &aside)
         .with_context(|| format!("cannot create a database in {}", path.display()))?;
-    for (index, file) in FILES.iter().enumerate() {
-        connection.execute_batch(file)?;
-        connection.execute(
-            "INSERT INTO main.schema_version VALUES (?, ?)",
-            duckdb::params![i32::try_from(index + 1)?, clock::now_ms()],
-        )?;
+    for (file, number) in FILES.iter().zip(1..) {
+        apply(&connection, file, number)?;
     }
     connection.execute_batch("CHECKPOINT; USE memory; DETACH sumimi")?;
     connection.close().map_err(|(_, error)| error)?;
@@ -47,19 +46,34 @@ pub fn create_if_missing(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a database of a newer program.
+/// Brings a database of an older program up to date, each step whole or not at all; refuses one of a newer program.
 ///
 /// # Errors
-/// When its version is not the one this program knows.
-pub fn check(connection: &Connection) -> Result<()> {
+/// When it is of a newer program, not one of ours, or cannot be written.
+pub fn upgrade(connection: &mut Connection) -> Result<()> {
     let version: i64 = connection
         .query_row("SELECT max(version) FROM main.schema_version", [], |row| row.get(0))
         .context("this is not a database of sumimi")?;
-    if version != i64::try_from(FILES.len())? {
+    let Some(missing) = usize::try_from(version).ok().and_then(|version| FILES.get(version..))
+    else {
         bail!(
             "the database has schema {version}, this program knows {}: use a matching version",
             FILES.len()
         );
+    };
+    for (file, number) in missing.iter().zip(version + 1..) {
+        let transaction = connection.transaction()?;
+        apply(&transaction, file, number)?;
+        transaction.commit()?;
     }
+    Ok(())
+}
+
+fn apply(connection: &Connection, file: &str, number: i64) -> Result<()> {
+    connection.execute_batch(file)?;
+    connection.execute(
+        "INSERT INTO main.schema_version VALUES (?, ?)",
+        duckdb::params![number, clock::now_ms()],
+    )?;
     Ok(())
 }

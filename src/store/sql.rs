@@ -9,19 +9,34 @@ const FILTERS: &str = "/*:filters*/";
 const COLUMN: &str = "/*:column*/";
 
 pub const ACTIVE: &str = include_str!("../../sql/query/active.sql");
+pub const ATTRIBUTION: &str = include_str!("../../sql/query/attribution.sql");
+pub const ATTRIBUTION_TOTAL: &str = include_str!("../../sql/query/attribution_total.sql");
+pub const BREAKDOWN: &str = include_str!("../../sql/query/breakdown.sql");
 pub const CHARTS: &str = include_str!("../../sql/query/charts.sql");
 pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
 pub const EVENTS: &str = include_str!("../../sql/query/events.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
 pub const EVENTS_STATS: &str = include_str!("../../sql/query/events_stats.sql");
+pub const FUNNEL: &str = include_str!("../../sql/query/funnel.sql");
+pub const GOAL: &str = include_str!("../../sql/query/goal.sql");
+pub const JOURNEY: &str = include_str!("../../sql/query/journey.sql");
 pub const METRICS: &str = include_str!("../../sql/query/metrics.sql");
 pub const METRICS_EDGE: &str = include_str!("../../sql/query/metrics_edge.sql");
 pub const METRICS_EVENT: &str = include_str!("../../sql/query/metrics_event.sql");
 pub const METRICS_EXPANDED: &str = include_str!("../../sql/query/metrics_expanded.sql");
 pub const METRICS_EXPANDED_EDGE: &str = include_str!("../../sql/query/metrics_expanded_edge.sql");
 pub const PAGEVIEWS: &str = include_str!("../../sql/query/pageviews.sql");
+pub const PERFORMANCE_CHART: &str = include_str!("../../sql/query/performance_chart.sql");
+pub const PERFORMANCE_METRICS: &str = include_str!("../../sql/query/performance_metrics.sql");
+pub const PERFORMANCE_STATS: &str = include_str!("../../sql/query/performance_stats.sql");
 pub const REALTIME: &str = include_str!("../../sql/query/realtime.sql");
 pub const REGEX_CHECK: &str = include_str!("../../sql/query/regex_check.sql");
+pub const RETENTION: &str = include_str!("../../sql/query/retention.sql");
+pub const REVENUE_CHART: &str = include_str!("../../sql/query/revenue_chart.sql");
+pub const REVENUE_METRICS: &str = include_str!("../../sql/query/revenue_metrics.sql");
+pub const REVENUE_SOURCES: &str = include_str!("../../sql/query/revenue_sources.sql");
+pub const REVENUE_STATS: &str = include_str!("../../sql/query/revenue_stats.sql");
+pub const SAVED: &str = include_str!("../../sql/query/saved.sql");
 pub const SESSION: &str = include_str!("../../sql/query/session.sql");
 pub const SESSION_ACTIVITY: &str = include_str!("../../sql/query/session_activity.sql");
 pub const SESSION_PROPERTIES: &str = include_str!("../../sql/query/session_properties.sql");
@@ -29,24 +44,40 @@ pub const SESSIONS: &str = include_str!("../../sql/query/sessions.sql");
 pub const SESSIONS_STATS: &str = include_str!("../../sql/query/sessions_stats.sql");
 pub const SESSIONS_WEEKLY: &str = include_str!("../../sql/query/sessions_weekly.sql");
 pub const STATS: &str = include_str!("../../sql/query/stats.sql");
+pub const UTM: &str = include_str!("../../sql/query/utm.sql");
 pub const VALUES: &str = include_str!("../../sql/query/values.sql");
 
 /// Every file of `sql/query` by its name.
 pub const ALL: &[(&str, &str)] = &[
     ("active", ACTIVE),
+    ("attribution", ATTRIBUTION),
+    ("attribution_total", ATTRIBUTION_TOTAL),
+    ("breakdown", BREAKDOWN),
     ("charts", CHARTS),
     ("daterange", DATERANGE),
     ("events", EVENTS),
     ("events_series", EVENTS_SERIES),
     ("events_stats", EVENTS_STATS),
+    ("funnel", FUNNEL),
+    ("goal", GOAL),
+    ("journey", JOURNEY),
     ("metrics", METRICS),
     ("metrics_edge", METRICS_EDGE),
     ("metrics_event", METRICS_EVENT),
     ("metrics_expanded", METRICS_EXPANDED),
     ("metrics_expanded_edge", METRICS_EXPANDED_EDGE),
     ("pageviews", PAGEVIEWS),
+    ("performance_chart", PERFORMANCE_CHART),
+    ("performance_metrics", PERFORMANCE_METRICS),
+    ("performance_stats", PERFORMANCE_STATS),
     ("realtime", REALTIME),
     ("regex_check", REGEX_CHECK),
+    ("retention", RETENTION),
+    ("revenue_chart", REVENUE_CHART),
+    ("revenue_metrics", REVENUE_METRICS),
+    ("revenue_sources", REVENUE_SOURCES),
+    ("revenue_stats", REVENUE_STATS),
+    ("saved", SAVED),
     ("session", SESSION),
     ("session_activity", SESSION_ACTIVITY),
     ("session_properties", SESSION_PROPERTIES),
@@ -54,6 +85,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("sessions_stats", SESSIONS_STATS),
     ("sessions_weekly", SESSIONS_WEEKLY),
     ("stats", STATS),
+    ("utm", UTM),
     ("values", VALUES),
 ];
 
@@ -67,16 +99,20 @@ pub fn with_filters(text: &str, predicates: &str) -> String {
     text.replacen(FILTERS, predicates, 1)
 }
 
-/// The file's text with another column in the marked place.
+/// The file's text with another column in the marked place: of the word there, with what follows it in brackets.
 ///
 /// # Panics
 /// When the file has no such place.
 #[must_use]
-pub fn with_column(text: &str, column: &'static str) -> String {
+pub fn with_column(text: &str, column: &str) -> String {
     let (head, tail) = text.split_once(COLUMN).expect("this question has a column to choose");
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let word_len = tail.bytes().take_while(word).count();
-    format!("{head}{column}{}", &tail[word_len..])
+    let rest = &tail[tail.bytes().take_while(word).count()..];
+    let rest = rest
+        .strip_prefix('(')
+        .and_then(|inner| inner.split_once(')'))
+        .map_or(rest, |(_, rest)| rest);
+    format!("{head}{column}{rest}")
 }
 
 #[cfg(test)]
@@ -110,6 +146,7 @@ mod tests {
             with_column("SELECT /*:column*/url_path AS v", "lower(os)"),
             "SELECT lower(os) AS v"
         );
+        assert_eq!(with_column("SELECT /*:column*/f(a, b) AS v", "c"), "SELECT c AS v");
     }
 
     #[test]

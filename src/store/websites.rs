@@ -209,6 +209,7 @@ impl Store {
             for sql in FORGET {
                 transaction.execute(sql, [row.key])?;
             }
+            transaction.execute("DELETE FROM main.saved WHERE website_key = ?", [row.key])?;
             let sql = "DELETE FROM main.website WHERE website_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
             transaction.commit()?;

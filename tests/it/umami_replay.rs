@@ -28,7 +28,7 @@ const VOLATILE: [&str; 7] =
     ["cache", "token", "createdAt", "updatedAt", "resetAt", "shareId", "timestamp"];
 /// What rows are sorted by, and what tells rows with the same figure apart.
 const FIGURES: [&str; 5] = ["y", "visitors", "total", "views", "count"];
-const LABELS: [&str; 5] = ["x", "name", "t", "value", "country"];
+const LABELS: [&str; 9] = ["x", "name", "t", "value", "country", "city", "tag", "utm", "items"];
 
 #[test]
 fn answers_as_umami_does_except_where_the_differences_are_named() {

@@ -5,24 +5,27 @@ use super::{MARCH, SITE, TestApp, encoded, page};
 /// One page row a visitor; the first has no country, and the paths need no order.
 fn app() -> TestApp {
     let rows = [
-        ("/", None, None),
-        ("/blog", Some("US"), None),
-        ("/blog/a/b", Some("US"), Some("google.com")),
-        ("/blogx", Some("us"), Some("example.com")),
-        ("/a_b", Some("DE"), Some("t.co")),
-        ("/axb", Some("DE"), Some("")),
-        ("/ÄRGER", Some(""), Some("news.google.com")),
-        ("/50%", Some("FR"), None),
+        ("/", None, None, None),
+        ("/blog", Some("US"), None, Some("5")),
+        ("/blog/a/b", Some("US"), Some("google.com"), None),
+        ("/blogx", Some("us"), Some("example.com"), None),
+        ("/a_b", Some("DE"), Some("t.co"), Some("10")),
+        ("/axb", Some("DE"), Some(""), Some("true")),
+        ("/ÄRGER", Some(""), Some("news.google.com"), Some("five")),
+        ("/50%", Some("FR"), None, Some("2026-03-01")),
     ];
     let seeds: Vec<_> = (1..)
         .zip(rows)
-        .map(|(id, (path, country, referrer))| {
+        .map(|(id, (path, country, referrer, tag))| {
             let mut seed = page("2026-03-02T10:00:00Z", id, id, path);
             if let Some(country) = country {
                 seed = seed.with("country", country);
             }
             if let Some(referrer) = referrer {
                 seed = seed.with("referrer_domain", referrer);
+            }
+            if let Some(tag) = tag {
+                seed = seed.with("tag", tag);
             }
             seed
         })
@@ -79,8 +82,19 @@ async fn each_operator_finds_what_it_says() {
         ("path=*", ALL.to_vec()),
         // What looks like an operator and is none is a value.
         ("referrer=t.co", vec!["/a_b"]),
+        ("path=gt.x", vec![]),
+        ("path=s.example", vec![]),
+        // With or without a value, as numbers, as times.
+        ("country=s.", all_but(&["/", "/ÄRGER"])),
+        ("country=ns.", vec!["/", "/ÄRGER"]),
         ("path=gt.5", vec![]),
-        ("path=s.", vec![]),
+        ("tag=gt.5", vec!["/a_b"]),
+        ("tag=lte.5", vec!["/blog"]),
+        ("tag=lt.5", vec![]),
+        ("tag=gte.5", vec!["/a_b", "/blog"]),
+        ("tag=t.", vec!["/axb"]),
+        ("tag=bf.2026-03-02", vec!["/50%"]),
+        ("tag=af.2026-03-01T00:00:00Z", vec![]),
     ];
     for (query, expected) in cases {
         assert_eq!(paths(&app, query).await, expected, "{query}");

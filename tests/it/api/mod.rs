@@ -5,6 +5,8 @@ mod filters;
 mod metrics;
 mod pageviews;
 mod readers;
+mod reports;
+mod segments;
 mod sessions;
 mod stats;
 mod values;
@@ -120,6 +122,11 @@ impl TestApp {
         self.ask(test::TestRequest::delete().uri(path), true).await
     }
 
+    /// Sends a body with a token.
+    pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.ask(test::TestRequest::post().uri(path).set_json(body), true).await
+    }
+
     /// Asks as nobody.
     pub async fn get_without_token(&self, path: &str) -> (u16, Value) {
         self.ask(test::TestRequest::get().uri(path), false).await
@@ -146,6 +153,7 @@ impl TestApp {
                 .app_data(web::Data::from(Arc::clone(&self.auth)))
                 .app_data(web::Data::new(self.readers.clone()))
                 .app_data(web::Data::from(Arc::clone(&self.store)))
+                .app_data(api::json_config())
                 .configure(api::configure),
         )
         .await;

@@ -31,6 +31,8 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         "offset",
         "names_max",
         "session_id",
+        "steps",
+        "window_ms",
     ];
     let texts = [
         ("unit", "day"),
@@ -39,6 +41,11 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         ("zone_offset", "[0]"),
         ("pattern", "a"),
         ("website_id", "11111111-1111-4111-8111-111111111111"),
+        ("id", "99999999-9999-4999-8999-999999999999"),
+        ("type", "segment"),
+        ("currency", "EUR"),
+        ("start_step", "/"),
+        ("end_step", "/"),
     ];
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("--"));
     let body: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -52,7 +59,9 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
     for word in numbers.into_iter().filter(|word| mentions(word)) {
         question = question.bind(word, 1_i64);
     }
-    for word in ["custom", "by_country"].into_iter().filter(|word| mentions(word)) {
+    for word in
+        ["custom", "by_country", "first", "by_length"].into_iter().filter(|word| mentions(word))
+    {
         question = question.bind(word, true);
     }
     for (word, value) in texts.into_iter().filter(|(word, _)| mentions(word)) {
