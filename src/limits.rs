@@ -1,6 +1,8 @@
 //! Every limit of the program, in one file: what is too long, too many, too late. `budget.rs` adds up those that
 //! cost memory. Names end in their unit and say whether they are a bound. Nothing here depends on a setting.
 
+/// Buffer of a worker for the answers to events, used again when they are sent.
+pub const ANSWERS_BYTES: usize = 16 << 10;
 /// Largest request body of the intake; more is answered 413.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// Largest request body of the management API; more is answered 413.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use actix_web::{App, HttpServer};
+use actix_web::HttpServer;
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -103,9 +103,10 @@ fn serve(
         let producers = Arc::new(Mutex::new(producers));
         move || {
             let producer = producers.lock().ok().and_then(|mut list| list.pop());
-            let intake = Intake::new(Arc::clone(&shared), producer);
-            let services = services.clone();
-            App::new().configure(move |cfg| server::configure(cfg, &services, intake))
+            let (base_path, collect_path) = (&services.base_path, &services.collect_path);
+            let intake =
+                Intake::new(Arc::clone(&shared), producer, base_path, collect_path.as_deref());
+            server::app(&services, intake)
         }
     };
     let outcome = actix_web::rt::System::new().block_on(async {

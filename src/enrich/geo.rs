@@ -1,62 +1,65 @@
 //! Where an address is: from the headers of a proxy that knows, or from a mapped MaxMind database. Country, region and
-//! city in English, never anything finer; the address itself goes no further.
+//! city in English, never anything finer; the address itself goes no further. What has to be made of it (a region with
+//! its country, a decoded city) is made in the worker's scratch: nothing is allocated.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use maxminddb::{Mmap, PathElement, Reader};
-use percent_encoding::percent_decode_str;
 
+use super::scratch::{Piece, Scratch};
 use crate::mapped;
 
 /// A place, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
     /// ISO code, two letters.
-    pub country: Option<Cow<'a, str>>,
+    pub country: Option<Piece<'a>>,
     /// `CC-REG`.
-    pub region: Option<Cow<'a, str>>,
-    pub city: Option<Cow<'a, str>>,
+    pub region: Option<Piece<'a>>,
+    pub city: Option<Piece<'a>>,
 }
 
-/// The headers of one provider: country, region, city.
-type Provider = [&'static str; 3];
-
-/// The first provider whose country header is there is used, and used alone.
-const PROVIDERS: [Provider; 4] = [
+/// The headers of each provider: country, region, city. The first provider whose country header is there is used,
+/// and used alone.
+pub const PROVIDERS: [[&str; 3]; 4] = [
     ["cf-ipcountry", "cf-region-code", "cf-ipcity"],
     ["x-vercel-ip-country", "x-vercel-ip-country-region", "x-vercel-ip-city"],
     ["cloudfront-viewer-country", "cloudfront-viewer-country-region", "cloudfront-viewer-city"],
     ["eo-ipcountry", "eo-region-code", "eo-ipcity"],
 ];
 
-/// A place from a trusted proxy's headers; `header` gives the bytes of a header.
-pub fn from_headers<'h>(header: impl Fn(&str) -> Option<&'h [u8]>) -> Option<Place<'h>> {
-    let found = |name: &str| header(name).filter(|value| !value.is_empty());
-    let [country, region, city] =
-        PROVIDERS.into_iter().find(|[country, ..]| found(country).is_some())?;
-    let country = found(country).map(readable)?;
+/// A place from a trusted proxy's headers; `header` gives the bytes of a provider's header, named by its place in
+/// [`PROVIDERS`].
+pub fn from_headers<'h>(
+    header: impl Fn(usize, usize) -> Option<&'h [u8]>,
+    scratch: &mut Scratch,
+) -> Option<Place<'h>> {
+    let found = |provider, part| header(provider, part).filter(|value| !value.is_empty());
+    let provider = (0..PROVIDERS.len()).find(|provider| found(*provider, 0).is_some())?;
+    let mut read = |part| found(provider, part).map(|value| readable(value, scratch));
+    let (country, region, city) = (read(0)?, read(1), read(2));
     // Three letters are no code of a country; nothing is better than something wrong.
-    let country = Some(country).filter(|country| country.len() == 2)?;
-    let region = found(region).map(readable).map(|region| with_country(&country, region));
-    Some(Place { country: Some(country), region, city: found(city).map(readable) })
-}
-
-fn with_country<'h>(country: &str, region: Cow<'h, str>) -> Cow<'h, str> {
-    if region.contains('-') { region } else { Cow::Owned(format!("{country}-{region}")) }
+    if scratch.text(&country).len() != 2 {
+        return None;
+    }
+    let region = region.map(|region| {
+        if scratch.text(&region).contains('-') {
+            region
+        } else {
+            scratch.join([&country, &Piece::Input("-"), &region])
+        }
+    });
+    Some(Place { country: Some(country), region, city })
 }
 
 /// The text of a header: UTF-8 (providers write it raw), else Latin-1; percent-encoding undone.
-fn readable(value: &[u8]) -> Cow<'_, str> {
+fn readable<'h>(value: &'h [u8], scratch: &mut Scratch) -> Piece<'h> {
     match std::str::from_utf8(value) {
-        Ok(text) if text.contains('%') => match percent_decode_str(text).decode_utf8() {
-            Ok(decoded) => decoded,
-            Err(_) => Cow::Borrowed(text),
-        },
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(value.iter().map(|byte| char::from(*byte)).collect()),
+        Ok(text) if text.contains('%') => scratch.decoded(text, b"").unwrap_or(Piece::Input(text)),
+        Ok(text) => Piece::Input(text),
+        Err(_) => scratch.keep_latin1(value),
     }
 }
 
@@ -92,8 +95,7 @@ impl GeoDb {
     }
 
     /// The place of an address; empty when it is not in the database.
-    #[must_use]
-    pub fn lookup(&self, address: IpAddr) -> Place<'_> {
+    pub fn lookup(&self, address: IpAddr, scratch: &mut Scratch) -> Place<'_> {
         let Ok(found) = self.0.lookup(address.to_canonical()) else { return Place::default() };
         let text = |path: &[PathElement<'_>]| found.decode_path::<&str>(path).ok().flatten();
         let code = |name| text(&[PathElement::Key(name), PathElement::Key("iso_code")]);
@@ -107,11 +109,10 @@ impl GeoDb {
         ]);
         let city =
             text(&[PathElement::Key("city"), PathElement::Key("names"), PathElement::Key("en")]);
-        Place {
-            country: Some(Cow::Borrowed(country)),
-            region: region.map(|region| Cow::Owned(format!("{country}-{region}"))),
-            city: city.map(Cow::Borrowed),
-        }
+        let country = Piece::Input(country);
+        let region = region
+            .map(|region| scratch.join([&country, &Piece::Input("-"), &Piece::Input(region)]));
+        Place { country: Some(country), region, city: city.map(Piece::Input) }
     }
 }
 
@@ -120,10 +121,15 @@ mod tests {
     use super::*;
 
     fn place(headers: &[(&str, &'static [u8])]) -> Option<(String, String, String)> {
-        let found = from_headers(|name| {
+        let mut scratch = Scratch::default();
+        let header = |provider: usize, part: usize| {
+            let name = PROVIDERS[provider][part];
             headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
-        })?;
-        let text = |part: Option<Cow<'_, str>>| part.unwrap_or_default().into_owned();
+        };
+        let found = from_headers(header, &mut scratch)?;
+        let text = |part: Option<Piece<'_>>| {
+            part.map(|piece| scratch.text(&piece).to_owned()).unwrap_or_default()
+        };
         Some((text(found.country), text(found.region), text(found.city)))
     }
 
@@ -158,9 +164,11 @@ mod tests {
     fn a_database_knows_its_addresses_and_only_those() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/test-city.mmdb");
         let db = GeoDb::open(&path).expect("opens");
-        let found = db.lookup("203.0.113.5".parse().expect("an address"));
+        let mut scratch = Scratch::default();
+        let found = db.lookup("203.0.113.5".parse().expect("an address"), &mut scratch);
         assert!(found.country.is_some(), "{found:?}");
-        assert_eq!(db.lookup("10.0.0.1".parse().expect("an address")), Place::default());
+        let nowhere = db.lookup("10.0.0.1".parse().expect("an address"), &mut scratch);
+        assert_eq!(nowhere, Place::default());
         let error = GeoDb::open(Path::new("/nowhere")).err().expect("is refused");
         assert!(error.to_string().contains("SUMIMI_GEO_DB"));
     }

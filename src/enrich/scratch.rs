@@ -34,6 +34,25 @@ impl Scratch {
         Piece::Scratch(start..self.0.len())
     }
 
+    /// The bytes as Latin-1.
+    pub(super) fn keep_latin1<'s>(&mut self, bytes: &[u8]) -> Piece<'s> {
+        let start = self.0.len();
+        self.0.extend(bytes.iter().map(|byte| char::from(*byte)));
+        Piece::Scratch(start..self.0.len())
+    }
+
+    /// Pieces, one after another.
+    pub(super) fn join<'s, const N: usize>(&mut self, pieces: [&Piece<'_>; N]) -> Piece<'s> {
+        let start = self.0.len();
+        for piece in pieces {
+            match piece {
+                Piece::Input(text) => self.0.push_str(text),
+                Piece::Scratch(range) => self.0.extend_from_within(range.clone()),
+            }
+        }
+        Piece::Scratch(start..self.0.len())
+    }
+
     /// Percent-decodes a text that has something to decode; `None` leaves it as it is.
     pub(super) fn decoded<'s>(&mut self, text: &str, reserved: &[u8]) -> Option<Piece<'s>> {
         let start = self.0.len();

@@ -10,8 +10,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
-use actix_web::http::header::HeaderValue;
-use anyhow::Result;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use actix_web::web::BytesMut;
+use anyhow::{Context, Result};
 
 use super::client_ip::{self, Networks, client_ip};
 use super::data;
@@ -39,8 +40,9 @@ pub struct Shared {
     identity: Identity,
     trusted: Networks,
     blocked: Networks,
-    client_ip_header: Option<String>,
+    client_ip_header: Option<HeaderName>,
     geo: Option<GeoDb>,
+    geo_headers: [[HeaderName; 3]; geo::PROVIDERS.len()],
     count_bots: bool,
     rules: PathRules,
 }
@@ -57,6 +59,8 @@ impl Shared {
     ) -> Result<Self> {
         let blocked = config.ignore_ip.as_deref().unwrap_or_default();
         let rules = PathRules { remove_trailing_slash: config.remove_trailing_slash, bare: false };
+        let client_ip_header =
+            config.client_ip_header.as_deref().map(str::parse::<HeaderName>).transpose();
         Ok(Self {
             gate: Gate::new(rate),
             telemetry,
@@ -67,8 +71,11 @@ impl Shared {
                 "SUMIMI_TRUSTED_PROXIES (--trusted-proxies)",
             )?,
             blocked: Networks::parse(blocked, "SUMIMI_IGNORE_IP (--ignore-ip)")?,
-            client_ip_header: config.client_ip_header.as_ref().map(|name| name.to_lowercase()),
+            client_ip_header: client_ip_header.context(
+                "SUMIMI_CLIENT_IP_HEADER (--client-ip-header): not the name of a header",
+            )?,
             geo: config.geo_db.as_deref().map(GeoDb::open).transpose()?,
+            geo_headers: geo::PROVIDERS.map(|names| names.map(HeaderName::from_static)),
             count_bots: config.disable_bot_check,
             rules,
         })
@@ -98,18 +105,21 @@ impl Receipt {
         std::str::from_utf8(&self.token).unwrap_or_default()
     }
 
-    /// The body of the answer.
-    #[must_use]
-    pub fn json(&self) -> String {
-        let mut json = String::with_capacity(176);
-        let (session, visit) = (uuid_of(self.session_id), uuid_of(self.visit_id));
-        let cache = self.cache();
-        // Writing to a string cannot fail.
-        let _ =
-            write!(json, r#"{{"cache":"{cache}","sessionId":"{session}","visitId":"{visit}"}}"#);
-        json
+    /// Appends the body of the answer, [`ANSWER_BYTES`] long.
+    pub fn write_json(&self, out: &mut BytesMut) {
+        let mut uuid = [0; 36];
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
+        put(&[br#"{"cache":""#, &self.token]);
+        let session = uuid_of(self.session_id).hyphenated().encode_lower(&mut uuid);
+        put(&[br#"","sessionId":""#, session.as_bytes()]);
+        let visit = uuid_of(self.visit_id).hyphenated().encode_lower(&mut uuid);
+        put(&[br#"","visitId":""#, visit.as_bytes(), br#""}"#]);
     }
 }
+
+/// Length of the answer to an event.
+pub const ANSWER_BYTES: usize =
+    r#"{"cache":"","sessionId":"","visitId":""}"#.len() + TOKEN_CHARS + 2 * 36;
 
 /// One worker's buffers and its end of the ring.
 pub struct Worker {
@@ -128,9 +138,11 @@ struct Lines {
     address: String,
 }
 
+static CACHE_HEADER: HeaderName = HeaderName::from_static("x-umami-cache");
+
 /// What is the same for all messages of a request.
 struct Sender<'r> {
-    request: &'r HttpRequest,
+    headers: &'r HeaderMap,
     /// The peer is a trusted proxy or the machine itself: what it says of the visitor is believed.
     trusted: bool,
     peer: IpAddr,
@@ -140,15 +152,15 @@ struct Sender<'r> {
 
 impl<'r> Sender<'r> {
     fn new(request: &'r HttpRequest, shared: &Shared) -> Self {
-        let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-        let agent = request.headers().get("user-agent").map_or(&b""[..], |value| value.as_bytes());
+        let headers = request.headers();
+        let agent = headers.get(&USER_AGENT).map_or(&b""[..], HeaderValue::as_bytes);
         let peer = request.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
         Self {
-            request,
+            headers,
             trusted: shared.trusted.contains(peer),
             peer,
             agent: latin1(agent),
-            token: text("x-umami-cache"),
+            token: headers.get(&CACHE_HEADER).and_then(|value| value.to_str().ok()),
         }
     }
 }
@@ -163,7 +175,7 @@ fn latin1(bytes: &[u8]) -> Cow<'_, str> {
 
 impl Worker {
     #[must_use]
-    pub fn new(_shared: &Shared, producer: Option<Producer>) -> Self {
+    pub fn new(producer: Option<Producer>) -> Self {
         Self {
             body: Vec::with_capacity(8 << 10),
             parser: Parser::default(),
@@ -265,7 +277,7 @@ impl Lines {
             shared.telemetry.blocked.add(1);
             return Err(Outcome::Error(ApiError::Forbidden));
         }
-        let place = place(shared, sender, payload, address);
+        let place = place(shared, sender, payload, address, &mut self.urls);
 
         let now_ms = clock::now_ms();
         let explicit_ms = explicit_time(payload.timestamp_ms, now_ms);
@@ -293,7 +305,7 @@ impl Lines {
             created_at: explicit_ms.unwrap_or(now_ms),
             ..Event::default()
         };
-        fill_client(&mut event, payload, &client, &place);
+        fill_client(&mut event, payload, &client, &place, &self.urls);
         let urls = urls.texts(&self.urls);
         fill_kind(&mut event, &message, &urls);
         if let Some(data) = payload.data.filter(|_| message.kind != Type::Performance) {
@@ -323,9 +335,8 @@ impl Lines {
             self.address.push_str(named);
             return client_ip::address(named);
         }
-        let configured = shared.client_ip_header.as_deref();
-        let headers = sender.request.headers();
-        let address = client_ip(sender.peer, headers, &shared.trusted, configured);
+        let configured = shared.client_ip_header.as_ref();
+        let address = client_ip(sender.peer, sender.headers, &shared.trusted, configured);
         // Writing to a string cannot fail.
         let _ = write!(self.address, "{address}");
         Some(address)
@@ -355,15 +366,20 @@ fn place<'p>(
     sender: &Sender<'p>,
     payload: &Payload<'_, '_>,
     address: Option<IpAddr>,
+    scratch: &mut Scratch,
 ) -> Place<'p> {
     let Some(address) = address.filter(|address| !geo::is_local(*address)) else {
         return Place::default();
     };
-    let headers = sender.request.headers();
-    let from_proxy = (sender.trusted && payload.ip.is_none())
-        .then(|| geo::from_headers(|name| headers.get(name).map(HeaderValue::as_bytes)))
-        .flatten();
-    from_proxy.or_else(|| Some(shared.geo.as_ref()?.lookup(address))).unwrap_or_default()
+    if sender.trusted && payload.ip.is_none() {
+        let header = |provider: usize, part: usize| {
+            sender.headers.get(&shared.geo_headers[provider][part]).map(HeaderValue::as_bytes)
+        };
+        if let Some(place) = geo::from_headers(header, scratch) {
+            return place;
+        }
+    }
+    shared.geo.as_ref().map(|geo| geo.lookup(address, scratch)).unwrap_or_default()
 }
 
 fn push(producer: Option<&mut Producer>, event: &Event<'_>) -> Result<(), Refusal> {

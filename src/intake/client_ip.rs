@@ -6,26 +6,27 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use actix_web::http::header::HeaderMap;
+use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName};
 use anyhow::{Context, Result};
 use ipnet::IpNet;
 
 use crate::enrich::geo::is_local;
 
-/// Headers in which proxies and CDNs name the visitor, in the order in which they are asked.
-const HEADERS: [&str; 12] = [
-    "true-client-ip",
-    "cf-connecting-ip",
-    "fastly-client-ip",
-    "x-nf-client-connection-ip",
-    "do-connecting-ip",
-    "x-real-ip",
-    "x-appengine-user-ip",
-    "x-forwarded-for",
-    "forwarded",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "x-forwarded",
+/// Headers in which proxies and CDNs name the visitor, in the order in which they are asked. Made once: to look a
+/// header up by its text allocates.
+static HEADERS: [HeaderName; 12] = [
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("fastly-client-ip"),
+    HeaderName::from_static("x-nf-client-connection-ip"),
+    HeaderName::from_static("do-connecting-ip"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-appengine-user-ip"),
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("forwarded"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("x-forwarded"),
 ];
 
 /// A list of networks.
@@ -84,7 +85,7 @@ pub fn client_ip(
     peer: IpAddr,
     headers: &HeaderMap,
     trusted: &Networks,
-    configured: Option<&str>,
+    configured: Option<&HeaderName>,
 ) -> IpAddr {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
@@ -92,20 +93,20 @@ pub fn client_ip(
     }
     let found = match configured {
         Some(name) => from_header(headers, name, trusted),
-        None => HEADERS.into_iter().find_map(|name| from_header(headers, name, trusted)),
+        None => HEADERS.iter().find_map(|name| from_header(headers, name, trusted)),
     };
     found.unwrap_or(peer)
 }
 
 /// The visitor in one header, which may be a chain over several lines: the last hop that is neither a trusted proxy
 /// nor on a local network, else the first address there is.
-fn from_header(headers: &HeaderMap, name: &str, trusted: &Networks) -> Option<IpAddr> {
+fn from_header(headers: &HeaderMap, name: &HeaderName, trusted: &Networks) -> Option<IpAddr> {
     let mut first = None;
     let mut last_public = None;
     for line in headers.get_all(name) {
         let Ok(line) = line.to_str() else { continue };
         for part in line.split(',') {
-            let hop = if name == "forwarded" { forwarded_for(part) } else { Some(part) };
+            let hop = if *name == FORWARDED { forwarded_for(part) } else { Some(part) };
             let Some(address) = hop.and_then(address) else { continue };
             first = first.or(Some(address));
             if !trusted.contains(address) && !is_local(address) {

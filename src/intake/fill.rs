@@ -70,6 +70,7 @@ pub fn fill_client<'e>(
     payload: &Payload<'_, 'e>,
     client: &Client,
     place: &'e Place<'e>,
+    scratch: &'e Scratch,
 ) {
     let named = |text: Option<&'e str>| text.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX));
     let screen = payload.screen.map(|screen| cut(screen, limits::SCREEN_CHARS_MAX));
@@ -80,10 +81,12 @@ pub fn fill_client<'e>(
     event.set(Text::Screen, screen);
     event.set(Text::Language, payload.language.map(|text| cut(text, limits::LANGUAGE_CHARS_MAX)));
     event.set(Text::DistinctId, payload.id.map(|text| cut(text, limits::DISTINCT_ID_CHARS_MAX)));
-    event.set(Text::Country, place.country.as_deref());
-    let region = place.region.as_deref();
-    event.set(Text::Region, region.map(|text| cut(text, limits::CLIENT_TEXT_CHARS_MAX)));
-    event.set(Text::City, place.city.as_deref().map(|text| cut(text, limits::CITY_CHARS_MAX)));
+    let part = |piece: &'e Option<Piece<'e>>, units_max| {
+        piece.as_ref().map(|piece| cut(scratch.text(piece), units_max))
+    };
+    event.set(Text::Country, part(&place.country, limits::CLIENT_TEXT_CHARS_MAX));
+    event.set(Text::Region, part(&place.region, limits::CLIENT_TEXT_CHARS_MAX));
+    event.set(Text::City, part(&place.city, limits::CITY_CHARS_MAX));
 }
 
 /// What depends on the kind of message.

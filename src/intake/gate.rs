@@ -22,6 +22,21 @@ pub enum Refusal {
     Disk,
 }
 
+impl Refusal {
+    /// All there are, in order.
+    pub const ALL: [Self; 4] = [Self::Rate, Self::RingFull, Self::Bodies, Self::Disk];
+
+    /// The code in the answer's body.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Rate => "rate-limited",
+            Self::RingFull | Self::Bodies => "busy",
+            Self::Disk => "disk",
+        }
+    }
+}
+
 /// Shared by all workers.
 pub struct Gate {
     started: Instant,

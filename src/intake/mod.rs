@@ -2,9 +2,12 @@
 //! but the steps in order: gate, body, parse, accept, answer. `accept` makes one event of one message.
 //!
 //! Each worker owns an [`Intake`]: its ring's producer and its buffers, reused for every request, so that a request
-//! waits for no other worker and our own code allocates nothing between the body and the ring.
+//! waits for no other worker and our own code allocates nothing between the body and the ring. The server asks
+//! [`Intake::route`] before it looks for any other route: an event does not pay for the questions' table of routes.
 
 pub mod accept;
+mod answer;
+mod body;
 pub mod client_ip;
 pub mod data;
 mod fill;
@@ -12,173 +15,139 @@ pub mod gate;
 pub mod payload;
 
 use std::cell::RefCell;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
-use futures_util::Stream;
+use actix_web::dev::Payload;
+use actix_web::http::Method;
+use actix_web::{HttpRequest, HttpResponse};
 
-use crate::error::ApiError;
-use crate::limits;
 use crate::ring::Producer;
 use accept::{Outcome, Worker};
+use answer::Answers;
 use gate::Refusal;
 
 pub use accept::Shared;
+
+/// What a request to the intake carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// One message.
+    Send,
+    /// An array of messages; one that is wrong does not stop the others.
+    Batch,
+}
 
 /// One worker's side of the intake.
 pub struct Intake {
     shared: Arc<Shared>,
     worker: RefCell<Worker>,
+    answers: RefCell<Answers>,
+    routes: Vec<(String, Route)>,
 }
 
 impl Intake {
-    /// `producer`: this worker's ring; without one every event is refused.
+    /// `producer`: this worker's ring; without one every event is refused. `base_path`: a prefix of all paths, empty or
+    /// starting with a slash; `collect_path`: a further name of `/api/send`.
     #[must_use]
-    pub fn new(shared: Arc<Shared>, producer: Option<Producer>) -> Self {
-        let worker = RefCell::new(Worker::new(&shared, producer));
-        Self { shared, worker }
+    pub fn new(
+        shared: Arc<Shared>,
+        producer: Option<Producer>,
+        base_path: &str,
+        collect_path: Option<&str>,
+    ) -> Self {
+        let paths = [("/api/send", Route::Send), ("/api/batch", Route::Batch)];
+        let paths = paths.into_iter().chain(collect_path.map(|path| (path, Route::Send)));
+        Self {
+            worker: RefCell::new(Worker::new(producer)),
+            answers: RefCell::default(),
+            routes: paths.map(|(path, route)| (format!("{base_path}{path}"), route)).collect(),
+            shared,
+        }
     }
 
-    /// Counts a refusal and turns it into its answer.
-    fn refused(&self, refusal: Refusal) -> ApiError {
-        let telemetry = &self.shared.telemetry;
-        let (counter, code) = match refusal {
-            Refusal::Rate => (&telemetry.refused_rate, "rate-limited"),
-            Refusal::RingFull => (&telemetry.refused_ring, "busy"),
-            Refusal::Bodies => (&telemetry.refused_bodies, "busy"),
-            Refusal::Disk => (&telemetry.refused_disk, "disk"),
+    /// The paths that are the intake's, whatever the method.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.routes.iter().map(|(path, _)| path.as_str())
+    }
+
+    /// Whether a request is for the intake.
+    #[must_use]
+    pub fn route(&self, method: &Method, path: &str) -> Option<Route> {
+        let is_ours = |(name, _): &&(String, Route)| *method == Method::POST && name == path;
+        self.routes.iter().find(is_ours).map(|(_, route)| *route)
+    }
+
+    /// Answers a request.
+    pub async fn answer(
+        &self,
+        route: Route,
+        request: &HttpRequest,
+        payload: Payload,
+    ) -> HttpResponse {
+        let admitted = self.admit();
+        let body = match admitted {
+            Ok(()) => body::read(request, payload, &self.shared.gate).await,
+            Err(refusal) => Err(Outcome::Refused(refusal)),
         };
-        counter.add(1);
-        ApiError::Unavailable { code, retry_after_s: 1 }
+        match (body, route) {
+            (Err(outcome), _) => self.say(&outcome),
+            (Ok(body), Route::Send) => {
+                let outcome = self.worker.borrow_mut().send(&self.shared, request, &body);
+                let settled = self.settled(std::slice::from_ref(&outcome)).await;
+                self.say(&settled.map_or_else(Outcome::Refused, |()| outcome))
+            }
+            (Ok(body), Route::Batch) => {
+                let outcomes = self.worker.borrow_mut().batch(&self.shared, request, &body);
+                let outcomes = match outcomes {
+                    Ok(outcomes) => outcomes,
+                    Err(error) => return self.say(&Outcome::Error(error)),
+                };
+                if let Err(refusal) = self.settled(&outcomes).await {
+                    return self.say(&Outcome::Refused(refusal));
+                }
+                for outcome in &outcomes {
+                    self.count(outcome);
+                }
+                self.answers.borrow_mut().many(&outcomes)
+            }
+        }
+    }
+
+    /// What is asked before the body is read.
+    fn admit(&self) -> Result<(), Refusal> {
+        if self.shared.telemetry.disk_low.get() == 1 {
+            return Err(Refusal::Disk);
+        }
+        self.shared.gate.admit()?;
+        if self.worker.borrow().has_room() { Ok(()) } else { Err(Refusal::RingFull) }
     }
 
     /// Waits until what this request has stored may be acknowledged. The worker serves others meanwhile.
-    async fn settled(&self) -> Result<(), ApiError> {
+    async fn settled(&self, outcomes: &[Outcome]) -> Result<(), Refusal> {
+        if !outcomes.iter().any(|outcome| matches!(outcome, Outcome::Stored(_))) {
+            return Ok(());
+        }
         let pending = self.worker.borrow().pending();
         match pending {
             None => Ok(()),
-            Some(pending) => pending.synced().await.map_err(|_| self.refused(Refusal::Disk)),
+            Some(pending) => pending.synced().await.map_err(|_| Refusal::Disk),
         }
     }
-}
 
-/// The intake's routes; `collect_path` is a further name of `/api/send`.
-pub fn routes(cfg: &mut web::ServiceConfig, collect_path: Option<&str>) {
-    cfg.service(web::resource("/api/send").route(web::post().to(send)))
-        .service(web::resource("/api/batch").route(web::post().to(batch)));
-    if let Some(path) = collect_path.filter(|path| *path != "/api/send") {
-        cfg.service(web::resource(path).route(web::post().to(send)));
+    fn say(&self, outcome: &Outcome) -> HttpResponse {
+        self.count(outcome);
+        self.answers.borrow_mut().one(outcome)
     }
-}
 
-/// One message.
-async fn send(
-    request: HttpRequest,
-    payload: web::Payload,
-    intake: web::Data<Intake>,
-) -> Result<HttpResponse, ApiError> {
-    let body = admitted_body(&request, payload, &intake).await?;
-    let outcome = intake.worker.borrow_mut().send(&intake.shared, &request, &body);
-    if matches!(outcome, Outcome::Stored(_)) {
-        intake.settled().await?;
-    }
-    answer(&intake, outcome)
-}
-
-/// An array of messages; one that is wrong does not stop the others.
-async fn batch(
-    request: HttpRequest,
-    payload: web::Payload,
-    intake: web::Data<Intake>,
-) -> Result<HttpResponse, ApiError> {
-    let body = admitted_body(&request, payload, &intake).await?;
-    let outcomes = intake.worker.borrow_mut().batch(&intake.shared, &request, &body)?;
-    if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Stored(_))) {
-        intake.settled().await?;
-    }
-    let mut details = Vec::new();
-    let (mut cache, mut refused) = (None, 0);
-    let size = outcomes.len();
-    for (index, outcome) in outcomes.into_iter().enumerate() {
+    /// Counts a refusal.
+    fn count(&self, outcome: &Outcome) {
+        let telemetry = &self.shared.telemetry;
         match outcome {
-            Outcome::Stored(receipt) => {
-                cache.get_or_insert_with(|| receipt.cache().to_owned());
-            }
-            Outcome::Bot => {}
-            Outcome::Refused(refusal) => {
-                refused += 1;
-                details.push(error_detail(index, &intake.refused(refusal)));
-            }
-            Outcome::Error(error) => details.push(error_detail(index, &error)),
+            Outcome::Refused(Refusal::Rate) => telemetry.refused_rate.add(1),
+            Outcome::Refused(Refusal::RingFull) => telemetry.refused_ring.add(1),
+            Outcome::Refused(Refusal::Bodies) => telemetry.refused_bodies.add(1),
+            Outcome::Refused(Refusal::Disk) => telemetry.refused_disk.add(1),
+            _ => {}
         }
     }
-    if refused == size && size > 0 {
-        return Err(ApiError::Unavailable { code: "busy", retry_after_s: 1 });
-    }
-    Ok(HttpResponse::Ok().json(serde_json::json!({
-        "size": size,
-        "processed": size - details.len(),
-        "errors": details.len(),
-        "details": details,
-        "cache": cache,
-    })))
-}
-
-fn error_detail(index: usize, error: &ApiError) -> serde_json::Value {
-    serde_json::json!({ "index": index, "response": error.body() })
-}
-
-fn answer(intake: &Intake, outcome: Outcome) -> Result<HttpResponse, ApiError> {
-    match outcome {
-        Outcome::Stored(receipt) => Ok(HttpResponse::Ok()
-            .content_type("application/json")
-            .body(web::Bytes::copy_from_slice(receipt.json().as_bytes()))),
-        Outcome::Bot => Ok(HttpResponse::Ok()
-            .content_type("application/json")
-            .body(web::Bytes::from_static(b"{\"beep\":\"boop\"}"))),
-        Outcome::Refused(refusal) => Err(intake.refused(refusal)),
-        Outcome::Error(error) => Err(error),
-    }
-}
-
-/// Passes the gate, then reads the body. A body that came in one piece, as nearly all do, is not copied.
-async fn admitted_body(
-    request: &HttpRequest,
-    mut payload: web::Payload,
-    intake: &Intake,
-) -> Result<web::Bytes, ApiError> {
-    if intake.shared.telemetry.disk_low.get() == 1 {
-        return Err(intake.refused(Refusal::Disk));
-    }
-    intake.shared.gate.admit().map_err(|refusal| intake.refused(refusal))?;
-    if !intake.worker.borrow().has_room() {
-        return Err(intake.refused(Refusal::RingFull));
-    }
-    let announced = request.headers().get(header::CONTENT_LENGTH);
-    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|bytes| bytes > limits::BODY_BYTES_MAX) {
-        return Err(ApiError::TooLarge(limits::BODY_BYTES_MAX));
-    }
-    let Some(first) = next_chunk(&mut payload).await? else { return Ok(web::Bytes::new()) };
-    if announced == Some(first.len()) {
-        return Ok(first);
-    }
-    let room = announced.unwrap_or(limits::BODY_BYTES_MAX);
-    let _permit = intake.shared.gate.body(room).map_err(|refusal| intake.refused(refusal))?;
-    let mut body = web::BytesMut::with_capacity(announced.unwrap_or(first.len() * 2));
-    body.extend_from_slice(&first);
-    while let Some(chunk) = next_chunk(&mut payload).await? {
-        if body.len() + chunk.len() > limits::BODY_BYTES_MAX {
-            return Err(ApiError::TooLarge(limits::BODY_BYTES_MAX));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body.freeze())
-}
-
-async fn next_chunk(payload: &mut web::Payload) -> Result<Option<web::Bytes>, ApiError> {
-    let chunk = std::future::poll_fn(|context| Pin::new(&mut *payload).poll_next(context)).await;
-    chunk.transpose().map_err(|_| ApiError::bad_request("The body was not received completely"))
 }

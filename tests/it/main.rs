@@ -5,6 +5,8 @@
     reason = "tests start processes, wait and read their switches"
 )]
 
+mod allocation;
+mod allocator;
 mod api;
 mod app;
 mod auth;
