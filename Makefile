@@ -21,7 +21,7 @@ BUNDLED = env -u DUCKDB_LIB_DIR -u RUSTFLAGS -u CARGO_TARGET_DIR CARGO_ENCODED_R
 BUNDLED_FLAGS = --release --target $(BUNDLED_TARGET) --target-dir $(BUNDLED_TARGET_DIR)
 BUNDLED_BINARY = $(BUNDLED_TARGET_DIR)/$(BUNDLED_TARGET)/release/sumimi
 
-.PHONY: help run test release test-bundled check fmt clippy doc
+.PHONY: help run test bench release test-bundled check fmt clippy doc
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ release: ## Build what ships: one static binary in dist/
 
 test-bundled: ## Run all tests on the build that ships
 	$(BUNDLED) cargo test $(BUNDLED_FLAGS) $(ARGS)
+
+bench: ## Measure what ships: bench/README.md
+	@bench/bench.sh $(ARGS)
 
 check: fmt clippy ## Format, lints and the house rules
 	@$(FAST) cargo test --no-default-features --test it tidy
