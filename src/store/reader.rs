@@ -28,8 +28,20 @@ pub enum StoreError {
     Busy,
     /// It ran too long and was stopped.
     Timeout,
+    /// It needs more memory than questions may use.
+    Memory,
     /// The engine refused or failed.
     Engine(anyhow::Error),
+}
+
+impl StoreError {
+    /// What the engine says, by its own name for the kind of error.
+    fn of_engine(error: anyhow::Error) -> Self {
+        if error.to_string().contains("Out of Memory Error") {
+            return Self::Memory;
+        }
+        Self::Engine(error)
+    }
 }
 
 /// The connections and who waits for them. Cheap to clone.
@@ -174,7 +186,7 @@ async fn attend<T: Send>(
     };
     let outcome = match in_time {
         Some(Ok(Ok(rows))) => Ok(rows),
-        Some(Ok(Err(error))) => Err(StoreError::Engine(error)),
+        Some(Ok(Err(error))) => Err(StoreError::of_engine(error)),
         Some(Err(panic)) => Err(StoreError::Engine(panic.into())),
         None => {
             stop(&seat, work).await;

@@ -6,7 +6,7 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-const ANSWER: &[u8] = &[b'x'; 176];
+const ANSWER: &[u8] = &[b'x'; 172];
 
 async fn send(body: web::Bytes) -> HttpResponse {
     std::hint::black_box(&body);

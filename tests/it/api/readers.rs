@@ -5,6 +5,7 @@ use std::time::Duration;
 use actix_web::rt;
 use sumimi::api::filter::Filters;
 use sumimi::api::params::Query;
+use sumimi::error::ApiError;
 use sumimi::limits;
 use sumimi::store::question::Question;
 use sumimi::store::reader::{Readers, StoreError};
@@ -15,6 +16,9 @@ use super::TestApp;
 /// Takes far longer than any deadline here.
 const SLOW: &str =
     "SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range % 7 = b.range % 5";
+
+/// Needs far more memory than the engine may use, and cannot be spilled.
+const LARGE: &str = "SELECT len(list(range)) FROM range(100000000)";
 
 async fn one(readers: &Readers) -> Result<i64, StoreError> {
     readers.ask_one(Question::new("SELECT 1::BIGINT"), |row| row.integer(0)).await
@@ -178,4 +182,15 @@ async fn only_so_many_questions_wait_and_those_beyond_are_refused_at_once() {
         assert!(question.await.is_err_and(|error| error.is_cancelled()));
     }
     assert_eq!(one(&app.readers).await.expect("answers"), 1);
+}
+
+#[actix_web::test]
+async fn a_question_beyond_the_memory_is_refused_and_the_next_one_is_answered() {
+    let app = TestApp::new(&[]);
+    let large = app.readers.ask_one(Question::new(LARGE), |row| row.integer(0)).await;
+    assert!(matches!(large, Err(StoreError::Memory)), "{large:?}");
+    let answer = actix_web::ResponseError::error_response(&ApiError::from(StoreError::Memory));
+    assert_eq!(answer.status(), 503);
+    assert!(answer.headers().contains_key("retry-after"));
+    assert!(matches!(one(&app.readers).await, Ok(1)));
 }
