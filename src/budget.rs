@@ -50,6 +50,7 @@ impl Budget {
             ("workers", workers as u64 * limits::WORKER_BYTES as u64),
             ("visits", limits::VISIT_SLOTS as u64 * 8),
             ("passwords", limits::PASSWORD_BYTES as u64),
+            ("answers", limits::ANSWERS_BYTES_MAX as u64),
             ("program and tables", limits::PROGRAM_BYTES as u64),
         ];
         let rate = config.rate.unwrap_or(rate.max(1_000));

@@ -67,7 +67,7 @@ impl From<StoreError> for ApiError {
             StoreError::Busy => Self::Unavailable { code: "busy", retry_after_s: 1 },
             StoreError::Timeout => Self::Unavailable { code: "timeout", retry_after_s: 10 },
             StoreError::Memory => Self::Unavailable { code: "memory", retry_after_s: 30 },
-            StoreError::Engine(cause) => Self::Internal(cause),
+            StoreError::Engine(cause) => Self::Internal(anyhow::anyhow!("{cause:#}")),
         }
     }
 }

@@ -115,6 +115,13 @@ pub const DISK_RESERVE_BYTES: u64 = 80 << 20;
 /// Below this nothing is written: a batch, the log and the checkpoint that folds it need so much.
 pub const DISK_FLOOR_BYTES: u64 = 3 * WAL_BYTES_MAX as u64;
 
+/// Bytes of all answers that are remembered; one with its place in the table; one that is too large to be remembered.
+pub const ANSWERS_BYTES_MAX: usize = 2 << 20;
+pub const ANSWER_OVERHEAD_BYTES: usize = 192;
+pub const ANSWER_BYTES_MAX: usize = ANSWERS_BYTES_MAX / 8;
+/// Numbers that tell the states of websites' events; a multiple of 64.
+pub const VERSION_PLACES: usize = 1 << 14;
+
 /// Websites of one server.
 pub const WEBSITES_MAX: usize = 1 << 20;
 /// Characters of a website's name, domain and share id.

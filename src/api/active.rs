@@ -18,6 +18,7 @@ pub async fn active(asked: Asked) -> Result<Json<Response>, ApiError> {
     let website = asked.website().await?;
     let since = clock::now_ms() - limits::ACTIVE_MS;
     let question = Question::new(sql::ACTIVE)
+        .once()
         .bind("website_key", website.key)
         .bind("since", website.reset_at.map_or(since, |reset_at| since.max(reset_at)));
     let visitors = asked.readers.ask_one(question, |row| row.integer(0)).await?;

@@ -91,7 +91,7 @@ pub async fn realtime(asked: Asked) -> Result<Json<Response>, ApiError> {
     let minute = now - now.rem_euclid(60_000);
     let range = DateRange { start_at: minute - limits::REALTIME_MS, end_at: now };
     let question = filters
-        .apply(Question::new(sql::REALTIME))
+        .apply(Question::new(sql::REALTIME).once())
         .bind("website_key", website.key)
         .bind("start_at", range.since(website.reset_at).start_at)
         .bind("end_at", range.end_at)

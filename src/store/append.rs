@@ -2,11 +2,14 @@
 //! That is the whole of "exactly once": rows and cursor are committed together or not at all, so after any crash
 //! the ring hands out what lies above the cursor and nothing else.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use duckdb::{Connection, params};
 
 use super::Store;
 use super::columns::{Table, Type};
+use super::versions::{Touched, Versions};
 use crate::event::{DataItems, DataValue, Event, EventKind, TEXTS};
 
 /// How far a ring has been committed.
@@ -41,6 +44,9 @@ pub struct Append {
     event_data: Table,
     session_data: Table,
     revenue: Table,
+    versions: Arc<Versions>,
+    /// Websites of the batch.
+    touched: Touched,
 }
 
 impl Append {
@@ -60,6 +66,8 @@ impl Append {
             event_data: Table::new("event_data", &event_data),
             session_data: Table::new("session_data", &session_data),
             revenue: Table::new("revenue", &[U32, U64, U64, I64, Text, Text, Decimal]),
+            versions: Arc::clone(&store.versions),
+            touched: Touched::default(),
         })
     }
 
@@ -113,6 +121,8 @@ impl Append {
             self.connection.execute_batch("COMMIT")?;
             Ok(rows)
         });
+        // Also when it failed: a COMMIT that says so may have been made.
+        self.versions.raise_all(&mut self.touched);
         if outcome.is_err() {
             for table in
                 [&mut self.events, &mut self.event_data, &mut self.session_data, &mut self.revenue]
@@ -149,6 +159,7 @@ impl Append {
         let mut to_revenue = open(&self.revenue)?;
         let mut rows = 0;
         for (event_id, event) in events {
+            self.touched.note(event.website_key);
             let identify = event.kind == EventKind::Identify;
             for (key, value) in DataItems::new(event.data) {
                 if identify {

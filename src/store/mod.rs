@@ -5,27 +5,33 @@
 //! event tables carry no key and no index; nothing a client sent is ever pasted into SQL.
 
 pub mod accounts;
+pub mod answers;
 pub mod append;
 mod columns;
 pub mod question;
 pub mod reader;
+mod rows;
 pub mod saved;
 pub mod schema;
 mod sessions;
 pub mod sql;
+pub mod versions;
 pub mod websites;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use duckdb::{Config, Connection};
 
+use self::versions::Versions;
 use crate::{disk, limits};
 
 /// An open database. Cheap to share behind an `Arc`.
 pub struct Store {
     path: PathBuf,
+    /// Raised by everything that changes event tables.
+    versions: Arc<Versions>,
     /// The connection that changes configuration tables, one caller at a time.
     admin: Mutex<Connection>,
 }
@@ -40,7 +46,7 @@ impl Store {
         schema::create_if_missing(&path)?;
         let mut connection = open_limited(&path, data_dir)?;
         schema::upgrade(&mut connection)?;
-        Ok(Self { path, admin: Mutex::new(connection) })
+        Ok(Self { path, versions: Arc::default(), admin: Mutex::new(connection) })
     }
 
     /// The database file.

@@ -4,11 +4,14 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Context, Result};
-use duckdb::types::{FromSql, ToSqlOutput, Value};
+use anyhow::Result;
+use duckdb::types::{ToSqlOutput, Value};
 use duckdb::{Connection, ToSql};
+use sha2::{Digest, Sha256};
 
-use super::sql;
+use super::rows::Rows;
+pub use super::rows::{Read, Row};
+use super::{answers, sql};
 
 /// A value that is bound to a name in the SQL.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,13 +87,14 @@ impl ToSql for Bind {
 pub struct Question {
     text: Cow<'static, str>,
     binds: Vec<(Cow<'static, str>, Bind)>,
+    once: bool,
 }
 
 impl Question {
     /// A question as it stands in its file.
     #[must_use]
     pub fn new(text: &'static str) -> Self {
-        Self { text: Cow::Borrowed(text), binds: Vec::new() }
+        Self { text: Cow::Borrowed(text), binds: Vec::new(), once: false }
     }
 
     /// Chooses the column, an expression out of a closed enum.
@@ -128,79 +132,102 @@ impl Question {
         self
     }
 
-    /// Asks on a connection and reads the whole answer.
-    pub(super) fn run<T>(&self, connection: &Connection, read: Read<T>) -> Result<Vec<T>> {
+    /// Says that it is about a moment that will not come again: nobody will ask the same.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.once = true;
+        self
+    }
+
+    /// The website whose events alone decide the answer; `None` when it is about anything else.
+    pub(super) fn about(&self) -> Option<u32> {
+        if self.once || !sql::reads_only_events(&self.text) {
+            return None;
+        }
+        self.binds.iter().find_map(|(name, bind)| match bind {
+            Bind::Unsigned(key) if name == "website_key" => Some(*key),
+            _ => None,
+        })
+    }
+
+    /// A hash of the statement and of every value with its name and kind.
+    pub(super) fn key(&self) -> answers::Key {
+        fn add(hash: &mut Sha256, part: &[u8]) {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let mut hash = Sha256::new();
+        add(&mut hash, self.text.as_bytes());
+        for (name, bind) in &self.binds {
+            add(&mut hash, name.as_bytes());
+            match bind {
+                Bind::Null => add(&mut hash, b"n"),
+                Bind::Boolean(value) => add(&mut hash, &[b'b', u8::from(*value)]),
+                Bind::Integer(number) => add(&mut hash, &tagged(b'i', number.to_le_bytes())),
+                Bind::Unsigned(number) => {
+                    add(&mut hash, &tagged(b'w', u64::from(*number).to_le_bytes()));
+                }
+                Bind::Id(number) => add(&mut hash, &tagged(b'u', number.to_le_bytes())),
+                Bind::Text(text) => {
+                    add(&mut hash, b"s");
+                    add(&mut hash, text.as_bytes());
+                }
+            }
+        }
+        hash.finalize().into()
+    }
+
+    /// Asks on a connection and takes the whole answer.
+    pub(super) fn run(&self, connection: &Connection) -> Result<Rows> {
         let mut statement = connection.prepare(&self.text)?;
         let binds: Vec<(&str, &dyn ToSql)> =
             self.binds.iter().map(|(name, bind)| (name.as_ref(), bind as &dyn ToSql)).collect();
         let mut rows = statement.query(binds.as_slice())?;
-        let mut answer = Vec::new();
-        while let Some(row) = rows.next()? {
-            answer.push(read(&Row(row))?);
-        }
-        Ok(answer)
+        Rows::take(&mut rows)
     }
 }
 
-/// What a row is turned into; a plain function, so that it can go to another thread.
-pub type Read<T> = fn(&Row<'_>) -> Result<T>;
+fn tagged(kind: u8, number: [u8; 8]) -> [u8; 9] {
+    let mut bytes = [kind; 9];
+    bytes[1..].copy_from_slice(&number);
+    bytes
+}
 
-/// One row of an answer. Columns are read by number, in the order in which the file lists them.
-pub struct Row<'r>(&'r duckdb::Row<'r>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Row<'_> {
-    /// A whole number.
-    pub fn integer(&self, column: usize) -> Result<i64> {
-        self.get(column)
+    #[test]
+    fn questions_are_the_same_only_when_all_of_them_is() {
+        let ask = |name, bind: Bind| Question::new("SELECT 1 FROM facts.event").bind(name, bind);
+        let questions = [
+            ask("a", Bind::Null),
+            ask("b", Bind::Null),
+            ask("a", Bind::Boolean(false)),
+            ask("a", Bind::Boolean(true)),
+            ask("a", Bind::Integer(1)),
+            ask("a", Bind::Unsigned(1)),
+            ask("a", Bind::Id(1)),
+            ask("a", Bind::Text("1".to_owned())),
+            ask("a", Bind::Text("1".to_owned())).bind("b", Bind::Null),
+            Question::new("SELECT 2").bind("a", Bind::Null),
+        ];
+        for (index, question) in questions.iter().enumerate() {
+            let same = |other: &&Question| other.key() == question.key();
+            assert_eq!(questions.iter().filter(same).count(), 1, "{index}");
+            assert_eq!(question.key(), question.clone().key());
+        }
     }
 
-    /// The id of an event, session or visit.
-    pub fn id(&self, column: usize) -> Result<u64> {
-        self.get(column)
-    }
-
-    /// A whole number or NULL.
-    pub fn optional_integer(&self, column: usize) -> Result<Option<i64>> {
-        self.get(column)
-    }
-
-    /// Whether it is so, or NULL.
-    pub fn optional_boolean(&self, column: usize) -> Result<Option<bool>> {
-        self.get(column)
-    }
-
-    /// A text.
-    pub fn text(&self, column: usize) -> Result<String> {
-        self.get(column)
-    }
-
-    /// A number with a fraction.
-    pub fn number(&self, column: usize) -> Result<f64> {
-        self.get(column)
-    }
-
-    /// A number with a fraction, or NULL.
-    pub fn optional_number(&self, column: usize) -> Result<Option<f64>> {
-        self.get(column)
-    }
-
-    /// True or false.
-    pub fn boolean(&self, column: usize) -> Result<bool> {
-        self.get(column)
-    }
-
-    /// Whether there is no value.
-    pub fn is_null(&self, column: usize) -> Result<bool> {
-        let value = self.0.get_ref(column);
-        Ok(matches!(value.context("a column of the answer")?, duckdb::types::ValueRef::Null))
-    }
-
-    /// A text or NULL.
-    pub fn optional_text(&self, column: usize) -> Result<Option<String>> {
-        self.get(column)
-    }
-
-    fn get<T: FromSql>(&self, column: usize) -> Result<T> {
-        self.0.get(column).with_context(|| format!("column {column} of the answer"))
+    #[test]
+    fn only_questions_about_the_events_of_one_website_are_remembered() {
+        let about = |text, bind: Bind| Question::new(text).bind("website_key", bind).about();
+        assert_eq!(about("SELECT 1 FROM facts.event", Bind::Unsigned(7)), Some(7));
+        assert_eq!(about("SELECT 1 FROM facts.event", Bind::Integer(7)), None);
+        assert_eq!(about("SELECT 1 FROM facts.event, main.saved", Bind::Unsigned(7)), None);
+        assert_eq!(about(sql::SAVED, Bind::Unsigned(7)), None);
+        assert_eq!(Question::new(sql::STATS).about(), None);
+        let once = Question::new(sql::STATS).bind("website_key", 7_u32).once();
+        assert_eq!(once.about(), None);
     }
 }

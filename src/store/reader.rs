@@ -1,6 +1,6 @@
 //! Fixed connections that answer questions. A question waits (not long, and only so many of them) for one of
 //! `limits::READERS` connections, runs on a blocking thread, and is interrupted when its deadline is over or when
-//! nobody waits for the answer any more.
+//! nobody waits for the answer any more. What is known or being asked by somebody else is not asked (`answers`).
 //!
 //! What must stay true: a connection comes back whatever happens to its question; an interrupt can only hit the
 //! question it was meant for, because the connection is given back by the one who interrupts; the answer is whole
@@ -13,16 +13,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 use duckdb::{Connection, InterruptHandle};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::Store;
+use super::answers::{Answers, Flight, Way};
 use super::question::{Question, Read};
+use super::rows::Rows;
 use crate::limits;
 
 /// Why a question has no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StoreError {
     /// Too many questions at once: it was never begun.
     Busy,
@@ -31,7 +33,7 @@ pub enum StoreError {
     /// It needs more memory than questions may use.
     Memory,
     /// The engine refused or failed.
-    Engine(anyhow::Error),
+    Engine(Arc<anyhow::Error>),
 }
 
 impl StoreError {
@@ -40,7 +42,7 @@ impl StoreError {
         if error.to_string().contains("Out of Memory Error") {
             return Self::Memory;
         }
-        Self::Engine(error)
+        Self::Engine(Arc::new(error))
     }
 }
 
@@ -54,6 +56,7 @@ struct Shared {
     permits: Arc<Semaphore>,
     /// Questions waiting for a permit.
     waiting: AtomicUsize,
+    answers: Arc<Answers>,
     question_max: Duration,
 }
 
@@ -107,52 +110,67 @@ impl Readers {
             idle: Mutex::new(idle),
             permits: Arc::new(Semaphore::new(limits::READERS)),
             waiting: AtomicUsize::new(0),
+            answers: Answers::new(Arc::clone(&store.versions)),
             question_max,
         })))
     }
 
-    /// Asks, and reads every row of the answer. Dropping the future stops the question.
+    /// Asks, and reads every row of the answer. The question is stopped when all who asked it have dropped this.
     ///
     /// # Errors
     /// [`StoreError`]: busy, too slow, or refused by the engine.
-    pub async fn ask<T>(&self, question: Question, read: Read<T>) -> Result<Vec<T>, StoreError>
-    where
-        T: Send + 'static,
-    {
-        let seat = self.seat().await?;
-        let reader = Arc::clone(&seat.reader);
-        let work = tokio::task::spawn_blocking(move || run(&reader, &question, read));
-        let (answer, answered) = oneshot::channel();
-        tokio::spawn(attend(seat, work, answer));
-        answered.await.unwrap_or_else(|_| Err(StoreError::Busy))
+    pub async fn ask<T>(&self, question: Question, read: Read<T>) -> Result<Vec<T>, StoreError> {
+        let rows = match self.0.answers.way(&question) {
+            Way::Known(rows) => rows,
+            Way::Wait(waiter) => waiter.outcome().await?,
+            Way::Ask(flight, waiter) => {
+                tokio::spawn(Arc::clone(&self.0).fly(question, flight));
+                waiter.outcome().await?
+            }
+        };
+        rows.read(read).map_err(StoreError::of_engine)
     }
 
     /// Asks a question that has exactly one row.
     ///
     /// # Errors
     /// As [`Readers::ask`].
-    pub async fn ask_one<T>(&self, question: Question, read: Read<T>) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-    {
+    pub async fn ask_one<T>(&self, question: Question, read: Read<T>) -> Result<T, StoreError> {
         let row = self.ask(question, read).await?.pop();
-        row.ok_or_else(|| StoreError::Engine(anyhow::anyhow!("an answer without its row")))
+        row.ok_or_else(|| StoreError::of_engine(anyhow::anyhow!("an answer without its row")))
+    }
+}
+
+impl Shared {
+    /// Brings a question from its beginning to its end.
+    async fn fly(self: Arc<Self>, question: Question, mut flight: Flight) {
+        let seat = tokio::select! {
+            seat = self.seat() => seat,
+            () = flight.abandoned() => return,
+        };
+        match seat {
+            Ok(seat) => {
+                let reader = Arc::clone(&seat.reader);
+                let work = tokio::task::spawn_blocking(move || run(&reader, &question));
+                attend(seat, work, flight).await;
+            }
+            Err(error) => flight.land(Err(error)),
+        }
     }
 
-    async fn seat(&self) -> Result<Seat, StoreError> {
-        let shared = &self.0;
-        let permits = Arc::clone(&shared.permits);
+    async fn seat(self: &Arc<Self>) -> Result<Seat, StoreError> {
+        let permits = Arc::clone(&self.permits);
         let permit = if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
             permit
         } else {
-            let _waiting = Waiting::enter(&shared.waiting)?;
+            let _waiting = Waiting::enter(&self.waiting)?;
             let wait_max = Duration::from_millis(limits::QUESTION_WAIT_MS_MAX);
             let permit = timeout(wait_max, permits.acquire_owned()).await;
             permit.map_err(|_| StoreError::Busy)?.map_err(|_| StoreError::Busy)?
         };
-        let mut idle = shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = idle.pop().ok_or(StoreError::Busy)?;
-        Ok(Seat { reader, shared: Arc::clone(shared), running: true, _permit: permit })
+        Ok(Seat { reader, shared: Arc::clone(self), running: true, _permit: permit })
     }
 }
 
@@ -174,20 +192,16 @@ impl Drop for Waiting<'_> {
 }
 
 /// Waits for the work to end, and ends it when it must. Holds the seat until the thread is done with it.
-async fn attend<T: Send>(
-    mut seat: Seat,
-    mut work: JoinHandle<Result<Vec<T>>>,
-    mut answer: oneshot::Sender<Result<Vec<T>, StoreError>>,
-) {
+async fn attend(mut seat: Seat, mut work: JoinHandle<Result<Rows>>, mut flight: Flight) {
     let in_time = tokio::select! {
         done = &mut work => Some(done),
         () = sleep(seat.shared.question_max) => None,
-        () = answer.closed() => None,
+        () = flight.abandoned() => None,
     };
     let outcome = match in_time {
-        Some(Ok(Ok(rows))) => Ok(rows),
+        Some(Ok(Ok(rows))) => Ok(Arc::new(rows)),
         Some(Ok(Err(error))) => Err(StoreError::of_engine(error)),
-        Some(Err(panic)) => Err(StoreError::Engine(panic.into())),
+        Some(Err(panic)) => Err(StoreError::of_engine(panic.into())),
         None => {
             stop(&seat, work).await;
             Err(StoreError::Timeout)
@@ -196,7 +210,7 @@ async fn attend<T: Send>(
     seat.running = false;
     drop(seat);
     // Nobody may be there any more; that is the usual reason for stopping.
-    let _ = answer.send(outcome);
+    flight.land(outcome);
 }
 
 /// Interrupts until the thread is done: an interrupt that comes before the engine has begun is forgotten by it.
@@ -210,7 +224,7 @@ async fn stop<T>(seat: &Seat, mut work: JoinHandle<T>) {
     }
 }
 
-fn run<T>(reader: &Reader, question: &Question, read: Read<T>) -> Result<Vec<T>> {
+fn run(reader: &Reader, question: &Question) -> Result<Rows> {
     let connection = reader.connection.lock().unwrap_or_else(PoisonError::into_inner);
-    question.run(&connection, read)
+    question.run(&connection)
 }

@@ -26,7 +26,10 @@ impl Store {
             for sql in FORGET {
                 rows += transaction.execute(sql, params![website_key, session_id])?;
             }
-            transaction.commit()?;
+            let outcome = transaction.commit();
+            // Also when it failed: it cannot be known whether it was before or after the change.
+            self.versions.raise(website_key);
+            outcome?;
             Ok(rows > 0)
         })
     }

@@ -89,6 +89,12 @@ pub const ALL: &[(&str, &str)] = &[
     ("values", VALUES),
 ];
 
+/// Whether a statement reads event tables and nothing else that can change.
+#[must_use]
+pub fn reads_only_events(text: &str) -> bool {
+    text.contains("facts.") && !text.contains("main.")
+}
+
 /// The file's text with predicates at its marker.
 ///
 /// # Panics

@@ -1,5 +1,6 @@
 //! Questions through their routes, over a database of events written here as literal rows.
 
+mod answers;
 mod events;
 mod filters;
 mod metrics;

@@ -134,8 +134,11 @@ async fn a_name_that_is_missing_or_one_too_many_is_refused_and_the_connection_co
             let outcome = app.readers.ask(question, |_| Ok(())).await;
             assert!(matches!(outcome, Err(StoreError::Engine(_))), "{outcome:?}");
         }
-        let panics = app.readers.ask::<()>(Question::new("SELECT 1"), |_| panic!("while reading"));
-        assert!(matches!(panics.await, Err(StoreError::Engine(_))));
+        let readers = app.readers.clone();
+        let panics = rt::spawn(async move {
+            readers.ask::<()>(Question::new("SELECT 1"), |_| panic!("while reading")).await
+        });
+        assert!(panics.await.is_err_and(|error| error.is_panic()));
     }
     assert_eq!(one(&app.readers).await.expect("answers"), 1);
 }
