@@ -20,6 +20,7 @@ pub mod identity;
 pub mod intake;
 pub mod limits;
 mod mapped;
+mod priority;
 pub mod ring;
 pub mod server;
 mod set_aside;

@@ -51,6 +51,8 @@ pub const BATCH_ROWS_FEW: u64 = 1_024;
 /// event is seen within two seconds.
 pub const FLUSH_FEW_MS: u64 = 400;
 pub const FLUSH_MANY_MS: u64 = 1_200;
+/// Many events wait no longer for company when none has come for so long.
+pub const FLUSH_QUIET_MS: u64 = 100;
 /// How often the writer looks at the rings.
 pub const WRITER_POLL_MS: u64 = 25;
 

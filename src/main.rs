@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use sumimi::cmd;
 use sumimi::config::{self, Cli, Command, UserAction};
 
+#[cfg(not(feature = "system-allocator"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -19,7 +19,7 @@ use crate::set_aside::SetAside;
 use crate::store::Store;
 use crate::store::append::{Append, Cursor};
 use crate::telemetry::Telemetry;
-use crate::{clock, limits};
+use crate::{clock, limits, priority};
 
 /// Owns the reading ends of all rings.
 pub struct Writer {
@@ -70,7 +70,8 @@ impl Writer {
     /// # Errors
     /// When the engine has failed for good; what was not committed is still in the rings.
     pub fn run(mut self, stop: &Receiver<()>) -> Result<()> {
-        let mut waiting_since: Option<Instant> = None;
+        priority::step_back();
+        let mut patience = Patience::default();
         let mut failures = 0;
         let mut pause = Duration::ZERO;
         let mut probed_at = clock::instant();
@@ -84,20 +85,19 @@ impl Writer {
                 self.append.probe().or_else(|error| self.unless_fatal(error))?;
             }
             if waiting == 0 {
-                waiting_since = None;
+                patience = Patience::default();
                 if stopping {
                     break;
                 }
                 continue;
             }
-            let since = *waiting_since.get_or_insert_with(clock::instant);
-            if !stopping && !is_due(waiting, since.elapsed()) {
+            if !patience.is_over(waiting) && !stopping {
                 continue;
             }
             match self.commit_batch() {
                 Ok(()) => {
                     failures = 0;
-                    waiting_since = None;
+                    patience = Patience::default();
                     pause = Duration::ZERO;
                 }
                 Err(error) if stopping && failures > 3 => {
@@ -287,14 +287,33 @@ impl Writer {
 }
 
 /// Whether what waits is worth a transaction: a full row group at once, a few events soon, many a little later, since
-/// the engine takes a full group twice as fast as its parts.
-fn is_due(waiting: u64, waited: Duration) -> bool {
-    let patience_ms = match waiting {
-        0..limits::BATCH_ROWS_FEW => limits::FLUSH_FEW_MS,
-        limits::BATCH_ROWS_FEW..limits::BATCH_ROWS_FULL => limits::FLUSH_MANY_MS,
-        _ => 0,
-    };
-    waited >= Duration::from_millis(patience_ms)
+/// the engine takes a full group twice as fast as its parts; and many at once when no more come.
+#[derive(Default)]
+struct Patience {
+    since: Option<Instant>,
+    /// How many waited when last looked at, and since when they are so many.
+    waiting: u64,
+    quiet_since: Option<Instant>,
+}
+
+impl Patience {
+    fn is_over(&mut self, waiting: u64) -> bool {
+        let now = clock::instant();
+        if waiting != self.waiting {
+            (self.waiting, self.quiet_since) = (waiting, Some(now));
+        }
+        let waited = |since: &mut Option<Instant>, ms: u64| {
+            now - *since.get_or_insert(now) >= Duration::from_millis(ms)
+        };
+        match waiting {
+            0..limits::BATCH_ROWS_FEW => waited(&mut self.since, limits::FLUSH_FEW_MS),
+            limits::BATCH_ROWS_FEW..limits::BATCH_ROWS_FULL => {
+                waited(&mut self.since, limits::FLUSH_MANY_MS)
+                    || waited(&mut self.quiet_since, limits::FLUSH_QUIET_MS)
+            }
+            _ => true,
+        }
+    }
 }
 
 /// Whether the engine will refuse everything from now on until it is opened again.

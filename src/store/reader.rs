@@ -21,7 +21,7 @@ use super::Store;
 use super::answers::{Answers, Flight, Way};
 use super::question::{Question, Read};
 use super::rows::Rows;
-use crate::limits;
+use crate::{limits, priority};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug)]
@@ -225,6 +225,7 @@ async fn stop<T>(seat: &Seat, mut work: JoinHandle<T>) {
 }
 
 fn run(reader: &Reader, question: &Question) -> Result<Rows> {
+    priority::step_back();
     let connection = reader.connection.lock().unwrap_or_else(PoisonError::into_inner);
     question.run(&connection)
 }

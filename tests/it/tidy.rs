@@ -13,13 +13,14 @@ const FUNCTION_LINES_MAX: usize = 70;
 const LINE_CHARS_MAX: usize = 120;
 
 /// What any module may name.
-const ANYONE: &[&str] = &["clock", "limits", "telemetry"];
+const ANYONE: &[&str] = &["clock", "limits", "priority", "telemetry"];
 
 /// Which modules a module may name besides itself and [`ANYONE`]. Imports point one way: intake never reaches the
 /// store, questions never reach a ring, and the ring knows nobody.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("limits", &[]),
+    ("priority", &[]),
     ("telemetry", &[]),
     ("config", &[]),
     ("event", &[]),
@@ -67,7 +68,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ),
     ("memmap2::", &["src/mapped.rs"]),
     ("libc::", &["src/mapped.rs"]),
-    ("rustix::", &["src/disk.rs"]),
+    ("rustix::", &["src/disk.rs", "src/priority.rs"]),
     ("unsafe ", &["src/mapped.rs"]),
     ("std::env", &["src/config.rs", "src/main.rs"]),
     ("SystemTime::now", &["src/clock.rs"]),
