@@ -11,6 +11,7 @@ mod api;
 mod app;
 mod auth;
 mod bad_input;
+mod bench;
 mod browser;
 mod chromium;
 mod disk_full;

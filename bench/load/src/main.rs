@@ -2,20 +2,25 @@
 //! the scheduled moment, so that a server that stalls cannot hide it (no coordinated omission). Closed loop
 //! (without `--rate`): every connection sends its next request when the answer is there. Prints one JSON object.
 //!
-//! Requests are made before the clock starts and sent from a pool, so that the generator needs less of its core than
-//! the server of its own; `cpu` in the result is the share that it used, and near 1 means that it was the bound.
+//! Ordinary requests are made before the clock starts and sent from a pool, so that the generator needs less of its
+//! core than the server of its own; `cpu` in the result is the share that it used, and near 1 means that it was the
+//! bound. Batches, large bodies and distinct events are made as they are sent.
 
 #![allow(clippy::disallowed_methods, reason = "the rule about clocks is the server's")]
 
+mod connection;
 mod mix;
+mod schedule;
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use connection::Counts;
 use hdrhistogram::Histogram;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use mix::Mix;
+use schedule::Schedule;
 
 #[derive(Parser)]
 struct Args {
@@ -32,38 +37,75 @@ struct Args {
     rate: Option<f64>,
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
+    /// Stop when so many requests were sent, if that is before the time is over
+    #[arg(long, default_value_t = u64::MAX)]
+    requests: u64,
+    /// Events of one request, sent to /api/batch when more than one
+    #[arg(long, default_value_t = 1)]
+    batch: u64,
+    /// Make bodies so long
+    #[arg(long, default_value_t = 0)]
+    body_bytes: usize,
+    /// Give every event a path and a host name, and every request an agent, of its own
+    #[arg(long)]
+    distinct: bool,
+    /// So many more connections that are open and silent
+    #[arg(long, default_value_t = 0)]
+    idle: usize,
+    /// So many more connections that send a byte every 100 ms
+    #[arg(long, default_value_t = 0)]
+    slow: usize,
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-struct Counts {
-    latency_us: Histogram<u64>,
-    ok: u64,
-    refused: u64,
-    other: u64,
-    failed: u64,
-}
-
-impl Counts {
-    fn new() -> Self {
-        let latency_us = Histogram::new_with_bounds(1, 120_000_000, 3).expect("bounds are valid");
-        Self { latency_us, ok: 0, refused: 0, other: 0, failed: 0 }
-    }
-}
-
 /// Requests that are ready to be sent.
 const POOL: usize = 50_000;
+const SLOW_PAUSE: Duration = Duration::from_millis(100);
 
-fn pool(args: &Args) -> Vec<Box<[u8]>> {
-    let websites = std::fs::read_to_string(&args.websites).expect("the file of websites");
-    let websites: Vec<String> = websites.lines().map(str::to_owned).collect();
-    let mut random = mix::Random(args.seed);
-    let (mut request, mut body) = (String::new(), String::new());
-    let mut make = || {
-        mix::request(&mut request, &mut body, &mut random, &websites, &args.address);
-        request.as_bytes().into()
-    };
-    (0..POOL).map(|_| make()).collect()
+/// Where requests come from.
+enum Source {
+    Pool(Vec<Box<[u8]>>),
+    Made(RefCell<Mix>),
+}
+
+impl Source {
+    fn new(args: &Args) -> Self {
+        let websites = std::fs::read_to_string(&args.websites).expect("the file of websites");
+        let mut mix = Mix {
+            random: mix::Random(args.seed),
+            websites: websites.lines().map(str::to_owned).collect(),
+            host: args.address.clone(),
+            distinct: args.distinct,
+            batch: args.batch,
+            body_bytes: args.body_bytes,
+            made: 0,
+            body: String::new(),
+        };
+        if args.distinct || args.batch > 1 || args.body_bytes > 0 {
+            return Self::Made(RefCell::new(mix));
+        }
+        let mut request = String::new();
+        let mut make = || {
+            mix.request(&mut request);
+            request.as_bytes().into()
+        };
+        Self::Pool((0..POOL).map(|_| make()).collect())
+    }
+
+    /// The request at a place of the pool, or a new one in `scratch`.
+    fn next<'a>(&'a self, at: &mut usize, scratch: &'a mut String) -> &'a [u8] {
+        match self {
+            Self::Pool(pool) => {
+                *at = (*at + 1) % pool.len();
+                &pool[*at]
+            }
+            Self::Made(mix) => {
+                mix.borrow_mut().request(scratch);
+                scratch.as_bytes()
+            }
+        }
+    }
 }
 
 /// Processor time of this process so far.
@@ -81,31 +123,38 @@ async fn main() {
 
 async fn run() {
     let args = Args::parse();
-    let pool = Rc::new(pool(&args));
+    let source = Rc::new(Source::new(&args));
+    let left = Rc::new(Cell::new(args.requests));
     let cpu_before = cpu_seconds();
     let start = Instant::now();
     let end = start + Duration::from_secs_f64(args.seconds);
-    let interval = args.rate.map(|rate| Duration::from_secs_f64(args.connections as f64 / rate));
+    for index in 0..args.idle + args.slow {
+        let pause = (index >= args.idle).then_some(SLOW_PAUSE);
+        tokio::task::spawn_local(connection::hold(args.address.clone(), pause, end));
+    }
     let tasks: Vec<_> = (0..args.connections)
         .map(|index| {
-            let (address, pool) = (args.address.clone(), Rc::clone(&pool));
-            let first = start
-                + interval.unwrap_or_default().mul_f64(index as f64 / args.connections as f64);
-            let at = index * (POOL / args.connections);
-            tokio::task::spawn_local(connection(address, pool, at, first, interval, end))
+            let schedule =
+                args.rate.map(|rate| Schedule::new(start, end, rate, args.connections, index));
+            let one = Connection {
+                address: args.address.clone(),
+                source: Rc::clone(&source),
+                at: index * (POOL / args.connections),
+                left: Rc::clone(&left),
+                end,
+            };
+            tokio::task::spawn_local(one.run(schedule))
         })
         .collect();
     let mut all = Counts::new();
     for task in tasks {
-        let counts = task.await.expect("a connection's task");
-        all.latency_us.add(counts.latency_us).expect("same bounds");
-        all.ok += counts.ok;
-        all.refused += counts.refused;
-        all.other += counts.other;
-        all.failed += counts.failed;
+        all.add(&task.await.expect("a connection's task"));
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let quantile = |q| all.latency_us.value_at_quantile(q) as f64 / 1_000.0;
+    report(&args, &all, start.elapsed().as_secs_f64(), cpu_seconds() - cpu_before);
+}
+
+fn report(args: &Args, all: &Counts, seconds: f64, cpu_s: f64) {
+    let ms = |of: &Histogram<u64>, quantile| of.value_at_quantile(quantile) as f64 / 1_000.0;
     println!(
         "{}",
         serde_json::json!({
@@ -113,113 +162,61 @@ async fn run() {
             "rate": args.rate,
             "seconds": seconds,
             "ok": all.ok,
+            "events": all.events,
             "refused": all.refused,
             "other": all.other,
             "failed": all.failed,
             "ok_per_s": all.ok as f64 / seconds,
-            "p50_ms": quantile(0.5),
-            "p99_ms": quantile(0.99),
-            "p999_ms": quantile(0.999),
-            "cpu": (cpu_seconds() - cpu_before) / seconds,
+            "p50_ms": ms(&all.latency_us, 0.5),
+            "p99_ms": ms(&all.latency_us, 0.99),
+            "p999_ms": ms(&all.latency_us, 0.999),
             "max_ms": all.latency_us.max() as f64 / 1_000.0,
+            "refused_p50_ms": ms(&all.refused_us, 0.5),
+            "refused_p99_ms": ms(&all.refused_us, 0.99),
+            "cpu": cpu_s / seconds,
         })
     );
 }
 
-/// One connection until the end.
-async fn connection(
+/// One of those that send.
+struct Connection {
     address: String,
-    pool: Rc<Vec<Box<[u8]>>>,
-    mut at: usize,
-    first: Instant,
-    interval: Option<Duration>,
+    source: Rc<Source>,
+    /// Where it is in the pool.
+    at: usize,
+    /// Requests that all connections together may still send.
+    left: Rc<Cell<u64>>,
     end: Instant,
-) -> Counts {
-    let mut counts = Counts::new();
-    let mut buffer = Vec::new();
-    let mut stream: Option<TcpStream> = None;
-    let mut scheduled = first;
-    loop {
-        if let Some(interval) = interval {
-            tokio::time::sleep_until(scheduled.into()).await;
-            if scheduled >= end {
+}
+
+impl Connection {
+    /// Sends until the schedule or the time is over, or no request is left.
+    async fn run(mut self, mut schedule: Option<Schedule>) -> Counts {
+        let mut counts = Counts::new();
+        let (mut buffer, mut scratch) = (Vec::new(), String::new());
+        let mut stream = None;
+        loop {
+            let moment = match &mut schedule {
+                Some(schedule) => schedule.next(),
+                None => Some(Instant::now()).filter(|now| *now < self.end),
+            };
+            let (Some(since), Some(left)) = (moment, self.left.get().checked_sub(1)) else {
                 return counts;
+            };
+            self.left.set(left);
+            if schedule.is_some() {
+                tokio::time::sleep_until(since.into()).await;
             }
-            exchange(&mut stream, &address, &pool[at], &mut buffer, scheduled, &mut counts).await;
-            scheduled += interval;
-        } else {
-            let now = Instant::now();
-            if now >= end {
-                return counts;
-            }
-            exchange(&mut stream, &address, &pool[at], &mut buffer, now, &mut counts).await;
-        }
-        at = (at + 1) % pool.len();
-    }
-}
-
-async fn exchange(
-    stream: &mut Option<TcpStream>,
-    address: &str,
-    request: &[u8],
-    buffer: &mut Vec<u8>,
-    since: Instant,
-    counts: &mut Counts,
-) {
-    let status = match send(stream, address, request, buffer).await {
-        Ok(status) => status,
-        Err(_) => {
-            *stream = None;
-            counts.failed += 1;
-            return;
-        }
-    };
-    counts.latency_us.saturating_record(since.elapsed().as_micros() as u64);
-    match status {
-        200 => counts.ok += 1,
-        503 => counts.refused += 1,
-        _ => counts.other += 1,
-    }
-}
-
-/// Sends a request and reads the whole answer; returns its status.
-async fn send(
-    stream: &mut Option<TcpStream>,
-    address: &str,
-    request: &[u8],
-    buffer: &mut Vec<u8>,
-) -> std::io::Result<u16> {
-    let stream = match stream {
-        Some(stream) => stream,
-        None => {
-            let fresh = TcpStream::connect(address).await?;
-            fresh.set_nodelay(true)?;
-            stream.insert(fresh)
-        }
-    };
-    stream.write_all(request).await?;
-    buffer.clear();
-    loop {
-        if stream.read_buf(buffer).await? == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        let Some(head) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
-            continue;
-        };
-        let length = content_length(&buffer[..head]).unwrap_or(0);
-        if buffer.len() >= head + 4 + length {
-            let status =
-                std::str::from_utf8(&buffer[9..12]).ok().and_then(|code| code.parse().ok());
-            return status.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
+            let request = self.source.next(&mut self.at, &mut scratch);
+            connection::exchange(
+                &mut stream,
+                &self.address,
+                request,
+                &mut buffer,
+                since,
+                &mut counts,
+            )
+            .await;
         }
     }
-}
-
-/// The length that an answer's head announces.
-fn content_length(head: &[u8]) -> Option<usize> {
-    const NAME: &[u8] = b"content-length:";
-    let line = head.split(|byte| *byte == b'\n').find(|line| {
-        line.get(..NAME.len()).is_some_and(|start| start.eq_ignore_ascii_case(NAME))
-    })?;
-    std::str::from_utf8(&line[NAME.len()..]).ok()?.trim().parse().ok()
 }

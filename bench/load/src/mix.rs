@@ -41,56 +41,110 @@ impl Random {
         self.next() % bound
     }
 
-    /// A number below `bound`, small ones far more often: the square of an even one.
+    /// A number below `bound`, small ones far more often: the cube of an even one.
     fn skewed(&mut self, bound: u64) -> u64 {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         (unit * unit * unit * bound as f64) as u64
     }
 }
 
-/// Writes one request into `out`, replacing what was there.
-pub fn request(
-    out: &mut String,
-    body: &mut String,
-    random: &mut Random,
-    websites: &[String],
-    host: &str,
-) {
-    let visitor = random.skewed(200_000);
-    let page = random.skewed(10_000);
-    let website = &websites[(visitor % websites.len() as u64) as usize];
-    let agent = AGENTS[(visitor % 8) as usize];
-    body.clear();
-    let _ = write!(
-        body,
-        r#"{{"type":"event","payload":{{"website":"{website}","screen":"{}","language":"{}","title":"Page number {page} of the example","hostname":"www.example.com","url":"https://www.example.com/section-{}/page-{page}{}","referrer":"{}""#,
-        SCREENS[(visitor % 5) as usize],
-        LANGUAGES[(visitor / 5 % 5) as usize],
-        page % 40,
-        if random.below(20) == 0 {
-            "?utm_source=newsletter&utm_medium=email&utm_campaign=autumn"
+/// What the events are like.
+pub struct Mix {
+    pub random: Random,
+    /// Ids of websites; the popular visitors' come most often. At least one.
+    pub websites: Vec<String>,
+    /// The server, for the header.
+    pub host: String,
+    /// Every event has a path and a host name, and every request an agent, that no other has.
+    pub distinct: bool,
+    /// Events of one request; more than one go to `/api/batch`.
+    pub batch: u64,
+    /// Bodies are made at least this long by a title that is cut by the server.
+    pub body_bytes: usize,
+    /// Events made so far.
+    pub made: u64,
+    /// The body under work, kept for its memory.
+    pub body: String,
+}
+
+impl Mix {
+    /// Writes one request into `out`, replacing what was there.
+    pub fn request(&mut self, out: &mut String) {
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        let visitor = self.random.skewed(200_000);
+        if self.batch == 1 {
+            self.event(&mut body, visitor);
         } else {
-            ""
-        },
-        if random.below(5) == 0 { REFERRERS[random.below(6) as usize] } else { "" },
-    );
-    if random.below(20) == 0 {
+            for at in 0..self.batch {
+                body.push(if at == 0 { '[' } else { ',' });
+                let visitor = self.random.skewed(200_000);
+                self.event(&mut body, visitor);
+            }
+            body.push(']');
+        }
+        out.clear();
+        let _ = write!(
+            out,
+            "POST /api/{} HTTP/1.1\r\nhost: {}\r\nuser-agent: {}",
+            if self.batch == 1 { "send" } else { "batch" },
+            self.host,
+            AGENTS[(visitor % 8) as usize]
+        );
+        if self.distinct {
+            let _ = write!(out, " Build/{}", self.made);
+        }
+        let _ = write!(
+            out,
+            "\r\ncontent-type: application/json\r\nx-forwarded-for: 10.{}.{}.{}\r\ncontent-length: {}\r\n\r\n{body}",
+            visitor >> 16 & 255,
+            visitor >> 8 & 255,
+            visitor & 255,
+            body.len()
+        );
+        self.body = body;
+    }
+
+    /// Appends one event as the tracker writes it.
+    fn event(&mut self, body: &mut String, visitor: u64) {
+        let random = &mut self.random;
+        let page = random.skewed(10_000);
+        let website = &self.websites[(visitor % self.websites.len() as u64) as usize];
+        let (screen, language) =
+            (SCREENS[(visitor % 5) as usize], LANGUAGES[(visitor / 5 % 5) as usize]);
         let _ = write!(
             body,
-            r#","name":"signup","data":{{"plan":"pro","seats":{},"price":{}.99}}"#,
-            random.below(20),
-            random.below(200)
+            r#"{{"type":"event","payload":{{"website":"{website}","screen":"{screen}","language":"{language}""#
         );
+        let from = body.len();
+        let _ = write!(body, r#","title":"Page number {page} of the example"#);
+        let padding = self.body_bytes.saturating_sub(from + 300);
+        body.extend(std::iter::repeat_n('x', padding));
+        let number = self.made;
+        self.made += 1;
+        let _ = if self.distinct {
+            let (host, path) =
+                (format_args!("h{number}.example.com"), format_args!("page-{number}"));
+            write!(body, r#"","hostname":"{host}","url":"https://{host}/{path}"#)
+        } else {
+            let section = page % 40;
+            write!(
+                body,
+                r#"","hostname":"www.example.com","url":"https://www.example.com/section-{section}/page-{page}"#
+            )
+        };
+        if random.below(20) == 0 {
+            body.push_str("?utm_source=newsletter&utm_medium=email&utm_campaign=autumn");
+        }
+        let referrer = if random.below(5) == 0 { REFERRERS[random.below(6) as usize] } else { "" };
+        let _ = write!(body, r#"","referrer":"{referrer}""#);
+        if random.below(20) == 0 {
+            let (seats, price) = (random.below(20), random.below(200));
+            let _ = write!(
+                body,
+                r#","name":"signup","data":{{"plan":"pro","seats":{seats},"price":{price}.99}}"#
+            );
+        }
+        body.push_str("}}");
     }
-    body.push_str("}}");
-    out.clear();
-    let _ = write!(
-        out,
-        "POST /api/send HTTP/1.1\r\nhost: {host}\r\nuser-agent: {agent}\r\ncontent-type: application/json\r\n\
-         x-forwarded-for: 10.{}.{}.{}\r\ncontent-length: {}\r\n\r\n{body}",
-        visitor >> 16 & 255,
-        visitor >> 8 & 255,
-        visitor & 255,
-        body.len()
-    );
 }
