@@ -149,6 +149,9 @@ pub const ENDED_LOGINS_MAX: usize = 10_000;
 /// Hashing one password; one at a time.
 pub const PASSWORD_BYTES: usize = 19 << 20;
 /// Characters of a password, and of the generated one.
+pub const USERNAME_CHARS_MAX: usize = 255;
+/// All of them are kept in memory, a few hundred bytes each.
+pub const USERS_MAX: usize = 10_000;
 pub const PASSWORD_CHARS_MIN: usize = 8;
 pub const PASSWORD_GENERATED_CHARS: usize = 20;
 /// Characters of a secret given in the settings.

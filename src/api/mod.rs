@@ -31,6 +31,7 @@ pub mod sessions_stats;
 pub mod sessions_weekly;
 pub mod stats;
 pub mod timezone;
+pub mod users;
 pub mod values;
 pub mod websites;
 
@@ -56,6 +57,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(login::routes)
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
+        .configure(users::routes)
         .configure(segments::routes)
         .configure(reports::routes)
         .service(website("stats").get(stats::stats))

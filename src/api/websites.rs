@@ -27,7 +27,9 @@ pub fn routes(cfg: &mut web::ServiceConfig) {
             .route(web::delete().to(delete)),
     )
     .service(web::resource("/api/websites/{id}/reset").route(web::post().to(reset)))
-    .service(web::resource("/api/me/websites").route(web::get().to(list)));
+    .service(web::resource("/api/me/websites").route(web::get().to(list)))
+    .service(web::resource("/api/users/{id}/websites").route(web::get().to(list_of_user)))
+    .service(web::resource("/api/admin/websites").route(web::get().to(list_all)));
 }
 
 async fn list(
@@ -37,13 +39,49 @@ async fn list(
     store: web::Data<Store>,
 ) -> Result<HttpResponse, ApiError> {
     let caller = auth.caller(&bearer)?;
-    let (owner, search) = (caller.user_id, page.search.clone().unwrap_or_default());
-    let (limit, offset) = (page.size, page.offset());
+    answer_page(page, Some(caller.user_id), auth, store).await
+}
+
+async fn list_of_user(
+    id: web::Path<String>,
+    page: Page,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let id = uuid("userId", &id)?;
+    auth.same_user(&bearer, id)?;
+    answer_page(page, Some(id), auth, store).await
+}
+
+async fn list_all(
+    page: Page,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    auth.admin(&bearer)?;
+    answer_page(page, None, auth, store).await
+}
+
+/// One page of an owner's websites, or of everybody's, each with its owner's name. Permission was asked before.
+async fn answer_page(
+    page: Page,
+    owner: Option<Uuid>,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let (search, limit, offset) = page.window();
     let found = web::block(move || store.websites_of(owner, &search, limit, offset));
     let (rows, count) = found.await??;
     let with_user = |row: &WebsiteRow| {
+        let owner_id = row.user_id;
         let mut row = answer(row);
-        row["user"] = json!({ "id": caller.user_id.to_string(), "username": caller.username });
+        let owner = owner_id.and_then(|id| auth.accounts().by_id(id));
+        row["user"] = owner.map_or(
+            Value::Null,
+            |owner| json!({ "id": owner.id.to_string(), "username": owner.username }),
+        );
         row
     };
     let rows: Vec<Value> = rows.iter().map(with_user).collect();
@@ -198,7 +236,11 @@ fn refused(reason: Refused) -> ApiError {
     }
 }
 
-fn check_length(field: &str, value: Option<&str>, chars_max: usize) -> Result<(), ApiError> {
+pub(super) fn check_length(
+    field: &str,
+    value: Option<&str>,
+    chars_max: usize,
+) -> Result<(), ApiError> {
     if value.is_some_and(|value| value.chars().count() > chars_max) {
         let text = format!("Invalid {field}: expected at most {chars_max} characters");
         return Err(ApiError::bad_request(text));
@@ -206,8 +248,9 @@ fn check_length(field: &str, value: Option<&str>, chars_max: usize) -> Result<()
     Ok(())
 }
 
-/// A UUID as the tracker accepts it for a website: with hyphens, of a known version and the usual variant.
-fn uuid(field: &str, text: &str) -> Result<Uuid, ApiError> {
+/// A UUID as the tracker accepts it for a website, and as ids of people are:
+/// with hyphens, of a known version and the usual variant.
+pub(super) fn uuid(field: &str, text: &str) -> Result<Uuid, ApiError> {
     let is_strict = |id: &Uuid| {
         let known = (1..=8).contains(&id.get_version_num());
         text.len() == 36 && (id.is_nil() || (known && id.get_variant() == Variant::RFC4122))

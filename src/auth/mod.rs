@@ -8,6 +8,7 @@ mod guesses;
 mod login;
 pub mod password;
 pub mod token;
+mod users;
 
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::accounts::{Account, Accounts, Role};
 use crate::websites::{Directory, Website};
+
+pub use users::{NewUser, UserChange};
 
 /// The second word of the `Authorization` header, whatever the first is. Extracting it never fails.
 pub struct Bearer(pub Option<String>);
@@ -107,6 +110,25 @@ impl Auth {
     pub fn caller(&self, bearer: &Bearer) -> Result<Caller, ApiError> {
         let (_, account) = self.login(bearer)?;
         Ok(Caller::from(&*account))
+    }
+
+    /// Who is asking, if they may do everything.
+    ///
+    /// # Errors
+    /// 401 without the token of an admin.
+    pub fn admin(&self, bearer: &Bearer) -> Result<Caller, ApiError> {
+        let caller = self.caller(bearer)?;
+        if caller.is_admin() { Ok(caller) } else { Err(ApiError::unauthorized()) }
+    }
+
+    /// Who is asking, if it is this user or somebody who may do everything.
+    ///
+    /// # Errors
+    /// 401 without a token of either.
+    pub fn same_user(&self, bearer: &Bearer, id: Uuid) -> Result<Caller, ApiError> {
+        let caller = self.caller(bearer)?;
+        let may = caller.is_admin() || caller.user_id == id;
+        if may { Ok(caller) } else { Err(ApiError::unauthorized()) }
     }
 
     /// The website a caller may read, from the text in the path. An admin may ask about a website that does not

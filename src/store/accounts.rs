@@ -10,7 +10,8 @@ use arc_swap::ArcSwap;
 use duckdb::{Connection, params};
 use uuid::Uuid;
 
-use super::Store;
+use super::{Store, websites};
+use crate::websites::Directory;
 use crate::{clock, limits};
 
 /// What somebody may do.
@@ -54,6 +55,25 @@ pub struct Account {
     pub token_epoch: i64,
     /// ms since 1970 UTC.
     pub created_at: i64,
+    /// ms since 1970 UTC.
+    pub updated_at: Option<i64>,
+}
+
+/// What to change of a user; `None` leaves a field as it is.
+#[derive(Default)]
+pub struct AccountChange {
+    pub username: Option<String>,
+    pub role: Option<Role>,
+    pub password_hash: Option<String>,
+}
+
+/// Why a user was not changed or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    Unknown,
+    NameTaken,
+    /// Nobody would be left who may do everything.
+    LastAdmin,
 }
 
 /// The copy in memory.
@@ -61,6 +81,18 @@ pub struct Account {
 struct Known {
     by_id: HashMap<Uuid, Arc<Account>>,
     ended_logins: HashSet<u64>,
+}
+
+impl Known {
+    fn by_name(&self, username: &str) -> Option<&Arc<Account>> {
+        self.by_id.values().find(|account| account.username == username)
+    }
+
+    /// Whether this user is an admin and nobody else is.
+    fn is_last_admin(&self, id: Uuid) -> bool {
+        let mut admins = self.by_id.values().filter(|account| account.role == Role::Admin);
+        admins.next().is_some_and(|account| account.id == id) && admins.next().is_none()
+    }
 }
 
 /// All users, and the logins that were ended before their time. Methods that change something block.
@@ -88,7 +120,7 @@ impl Accounts {
     /// The user of a name; names compare by every character.
     #[must_use]
     pub fn by_name(&self, username: &str) -> Option<Arc<Account>> {
-        self.known.load().by_id.values().find(|account| account.username == username).cloned()
+        self.known.load().by_name(username).cloned()
     }
 
     /// Whether there is nobody yet.
@@ -103,19 +135,36 @@ impl Accounts {
         self.known.load().ended_logins.contains(&login_id)
     }
 
-    /// Adds a user; `None` when the name is taken.
+    /// Everybody, newest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Account>> {
+        let mut all: Vec<_> = self.known.load().by_id.values().cloned().collect();
+        all.sort_by(|a, b| (b.created_at, &a.username).cmp(&(a.created_at, &b.username)));
+        all
+    }
+
+    /// Adds a user under a new id; `None` when the name is taken.
     ///
     /// # Errors
     /// When the database fails.
     pub fn create(&self, username: &str, role: Role, password_hash: &str) -> Result<Option<Uuid>> {
-        let id = Uuid::new_v4();
+        self.create_as(Uuid::new_v4(), username, role, password_hash)
+    }
+
+    /// Adds a user under this id; `None` when the id or the name is taken.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn create_as(
+        &self,
+        id: Uuid,
+        username: &str,
+        role: Role,
+        password_hash: &str,
+    ) -> Result<Option<Uuid>> {
         self.change(|connection| {
-            let taken: i64 = connection.query_row(
-                "SELECT count(*) FROM main.user_account WHERE username = ?",
-                [username],
-                |row| row.get(0),
-            )?;
-            if taken > 0 {
+            let known = load(connection)?;
+            if known.by_id.contains_key(&id) || known.by_name(username).is_some() {
                 return Ok(None);
             }
             connection.execute(
@@ -144,14 +193,75 @@ impl Accounts {
         })
     }
 
-    /// Removes a user, and with it all its logins; false when there is no such user.
+    /// Changes what is named in `change`. A new password or role ends all logins of the user.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn remove(&self, id: Uuid) -> Result<bool> {
+    pub fn change_account(
+        &self,
+        id: Uuid,
+        change: &AccountChange,
+    ) -> Result<Result<Arc<Account>, Refused>> {
         self.change(|connection| {
+            let known = load(connection)?;
+            let Some(old) = known.by_id.get(&id) else { return Ok(Err(Refused::Unknown)) };
+            let username = change.username.as_ref().unwrap_or(&old.username);
+            let role = change.role.unwrap_or(old.role);
+            if known.by_name(username).is_some_and(|other| other.id != id) {
+                return Ok(Err(Refused::NameTaken));
+            }
+            if role != Role::Admin && known.is_last_admin(id) {
+                return Ok(Err(Refused::LastAdmin));
+            }
+            let ends_logins = role != old.role || change.password_hash.is_some();
+            let password_hash = change.password_hash.as_ref().unwrap_or(&old.password_hash);
+            let token_epoch = old.token_epoch + i64::from(ends_logins);
+            connection.execute(
+                "UPDATE main.user_account SET username = ?, role = ?, password_hash = ?,
+                     token_epoch = ?, updated_at = ?
+                 WHERE user_id = ?::UUID",
+                params![
+                    username,
+                    role.name(),
+                    password_hash,
+                    token_epoch,
+                    clock::now_ms(),
+                    id.to_string()
+                ],
+            )?;
+            let changed = load(connection)?.by_id.get(&id).cloned();
+            changed.map(Ok).context("the changed user is not there")
+        })
+    }
+
+    /// Removes a user, and with it all its logins; the user's websites belong to `heir` from now on.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn remove(
+        &self,
+        directory: &Directory,
+        id: Uuid,
+        heir: Uuid,
+    ) -> Result<Result<(), Refused>> {
+        self.change(|connection| {
+            let known = load(connection)?;
+            if !known.by_id.contains_key(&id) || !known.by_id.contains_key(&heir) {
+                return Ok(Err(Refused::Unknown));
+            }
+            if known.is_last_admin(id) {
+                return Ok(Err(Refused::LastAdmin));
+            }
+            let transaction = connection.transaction()?;
+            transaction.execute(
+                "UPDATE main.website SET user_id = ?::UUID, updated_at = ? WHERE user_id = ?::UUID",
+                params![heir.to_string(), clock::now_ms(), id.to_string()],
+            )?;
             let sql = "DELETE FROM main.user_account WHERE user_id = ?::UUID";
-            Ok(connection.execute(sql, [id.to_string()])? > 0)
+            transaction.execute(sql, [id.to_string()])?;
+            transaction.commit()?;
+            directory.replace(websites::all(connection)?);
+            Ok(Ok(()))
         })
     }
 
@@ -195,7 +305,8 @@ impl Accounts {
 fn load(connection: &Connection) -> Result<Known> {
     let mut known = Known::default();
     let mut statement = connection.prepare(
-        "SELECT user_id::VARCHAR, username, role, password_hash, token_epoch, created_at
+        "SELECT user_id::VARCHAR, username, role, password_hash, token_epoch, created_at,
+             updated_at
          FROM main.user_account",
     )?;
     let mut rows = statement.query([])?;
@@ -208,6 +319,7 @@ fn load(connection: &Connection) -> Result<Known> {
             password_hash: row.get(3)?,
             token_epoch: row.get(4)?,
             created_at: row.get(5)?,
+            updated_at: row.get(6)?,
         };
         known.by_id.insert(account.id, Arc::new(account));
     }
@@ -247,10 +359,13 @@ mod tests {
         assert_eq!(account.password_hash, "other");
         assert!(accounts.is_ended(u64::MAX));
         assert!(!accounts.is_ended(1));
-        assert!(accounts.remove(id).expect("works"));
-        assert!(!accounts.remove(id).expect("works"));
+        let heir = accounts.create("heir", Role::Admin, "hash").expect("works").expect("new");
+        let directory = Directory::default();
+        assert_eq!(accounts.remove(&directory, id, heir).expect("works"), Ok(()));
+        let again = accounts.remove(&directory, id, heir).expect("works");
+        assert_eq!(again, Err(Refused::Unknown));
         assert!(!accounts.set_password(id, "x").expect("works"));
-        assert!(accounts.is_empty());
+        assert_eq!(accounts.all().len(), 1);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! A website's key is never used again, so events that were already in a ring when their website was deleted belong
 //! to nobody and are never shown.
 
+use std::collections::HashMap;
+
 use anyhow::{Context, Result};
 use duckdb::{Connection, Row, params};
 use uuid::Uuid;
@@ -79,16 +81,7 @@ impl Store {
     /// # Errors
     /// When the database fails; so with all of these.
     pub fn websites(&self) -> Result<Vec<Website>> {
-        self.with_admin(|connection| {
-            let mut statement =
-                connection.prepare(&format!("SELECT {COLUMNS} FROM main.website"))?;
-            let mut rows = statement.query([])?;
-            let mut websites = Vec::new();
-            while let Some(row) = rows.next()? {
-                websites.push(entry(&read(row)?));
-            }
-            Ok(websites)
-        })
+        self.with_admin(|connection| all(connection))
     }
 
     /// One website.
@@ -96,33 +89,51 @@ impl Store {
         self.with_admin(|connection| find(connection, id))
     }
 
-    /// One page of a user's websites in the order in which they were created, and how many there are in all.
-    /// `search` is looked for in names and domains, in any case.
+    /// One page of a user's websites in the order in which they were created, or of everybody's, newest first, and
+    /// how many there are in all. `search` is looked for in names and domains, in any case.
     pub fn websites_of(
         &self,
-        owner: Uuid,
+        owner: Option<Uuid>,
         search: &str,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<WebsiteRow>, i64)> {
-        const WHERE: &str = "user_id = $1::UUID AND ($2 = '' OR
+        const WHERE: &str = "($1::UUID IS NULL OR user_id = $1::UUID) AND ($2 = '' OR
             contains(lower(name), lower($2)) OR contains(lower(domain), lower($2)))";
+        let direction = if owner.is_some() { "ASC" } else { "DESC" };
+        let owner = owner.map(|id| id.to_string());
         self.with_admin(|connection| {
             let count = connection.query_row(
                 &format!("SELECT count(*) FROM main.website WHERE {WHERE}"),
-                params![owner.to_string(), search],
+                params![owner, search],
                 |row| row.get(0),
             )?;
             let mut statement = connection.prepare(&format!(
                 "SELECT {COLUMNS} FROM main.website WHERE {WHERE}
-                 ORDER BY website_key LIMIT $3 OFFSET $4"
+                 ORDER BY website_key {direction} LIMIT $3 OFFSET $4"
             ))?;
-            let mut rows = statement.query(params![owner.to_string(), search, limit, offset])?;
+            let mut rows = statement.query(params![owner, search, limit, offset])?;
             let mut page = Vec::new();
             while let Some(row) = rows.next()? {
                 page.push(read(row)?);
             }
             Ok((page, count))
+        })
+    }
+
+    /// How many websites each user has.
+    pub fn website_counts(&self) -> Result<HashMap<Uuid, i64>> {
+        self.with_admin(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT user_id::VARCHAR, count(*) FROM main.website
+                 WHERE user_id IS NOT NULL GROUP BY user_id",
+            )?;
+            let mut rows = statement.query([])?;
+            let mut counts = HashMap::new();
+            while let Some(row) = rows.next()? {
+                counts.insert(row.get::<_, String>(0)?.parse()?, row.get(1)?);
+            }
+            Ok(counts)
         })
     }
 
@@ -245,6 +256,17 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     }
 }
 
+/// All websites, for the directory; for changes that hold the connection already.
+pub(super) fn all(connection: &Connection) -> Result<Vec<Website>> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM main.website"))?;
+    let mut rows = statement.query([])?;
+    let mut websites = Vec::new();
+    while let Some(row) = rows.next()? {
+        websites.push(entry(&read(row)?));
+    }
+    Ok(websites)
+}
+
 fn find(connection: &Connection, id: Uuid) -> Result<Option<WebsiteRow>> {
     let mut statement = connection
         .prepare(&format!("SELECT {COLUMNS} FROM main.website WHERE website_id = ?::UUID"))?;
@@ -291,93 +313,5 @@ fn entry(row: &WebsiteRow) -> Website {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const OWNER: Uuid = Uuid::from_u128(7);
-
-    fn new(id: u128, name: &str, share_id: Option<&str>) -> NewWebsite {
-        NewWebsite {
-            id: Uuid::from_u128(id),
-            name: name.to_owned(),
-            domain: format!("{id}.example"),
-            share_id: share_id.map(str::to_owned),
-            owner: OWNER,
-        }
-    }
-
-    /// One row in every event table.
-    fn add_events(store: &Store, key: u32) {
-        store
-            .with_admin(|connection| {
-                for sql in [
-                    "INSERT INTO facts.event (website_key, event_id, session_id, visit_id,
-                         created_at, event_type, has_data) VALUES (?, 1, 1, 1, 1, 1, false)",
-                    "INSERT INTO facts.event_data (website_key, event_id, session_id, created_at,
-                         data_key, data_type) VALUES (?, 1, 1, 1, 'k', 1)",
-                    "INSERT INTO facts.session_data (website_key, event_id, session_id,
-                         created_at, data_key, data_type) VALUES (?, 1, 1, 1, 'k', 1)",
-                    "INSERT INTO facts.revenue VALUES (?, 1, 1, 1, 'e', 'EUR', 1)",
-                ] {
-                    connection.execute(sql, [key])?;
-                }
-                Ok(())
-            })
-            .expect("rows");
-    }
-
-    fn rows_of(store: &Store, key: u32) -> i64 {
-        let sql = "SELECT (SELECT count(*) FROM facts.event WHERE website_key = $1)
-            + (SELECT count(*) FROM facts.event_data WHERE website_key = $1)
-            + (SELECT count(*) FROM facts.session_data WHERE website_key = $1)
-            + (SELECT count(*) FROM facts.revenue WHERE website_key = $1)";
-        store.with_admin(|c| Ok(c.query_row(sql, [key], |row| row.get(0))?)).expect("a count")
-    }
-
-    #[test]
-    fn what_goes_with_a_website_is_its_own_and_its_key_is_not_used_again() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let store = Store::open(temporary.path()).expect("a new store");
-        let directory = Directory::new(store.websites().expect("works"));
-        let create = |id| {
-            store.create_website(&directory, &new(id, "n", None)).expect("works").expect("new")
-        };
-        let (one, two) = (create(1), create(2));
-        add_events(&store, one.key);
-        add_events(&store, two.key);
-
-        assert!(store.reset_website(&directory, one.id).expect("works"));
-        assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));
-        assert!(directory.get(one.id).expect("known").reset_at.is_some());
-
-        add_events(&store, one.key);
-        assert!(store.delete_website(&directory, one.id).expect("works"));
-        assert!(!store.delete_website(&directory, one.id).expect("works"));
-        assert!(!store.reset_website(&directory, one.id).expect("works"));
-        assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));
-        assert!(directory.get(one.id).is_none());
-
-        assert!(create(1).key > two.key, "a new website under the old id has another key");
-        assert_eq!(store.websites().expect("works").len(), directory.len());
-    }
-
-    #[test]
-    fn ids_and_share_ids_belong_to_one_website() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let store = Store::open(temporary.path()).expect("a new store");
-        let directory = Directory::default();
-        let create = |new| store.create_website(&directory, &new).expect("works").err();
-        let share = |id, share_id: &str| {
-            let share_id = Some(Some(share_id.to_owned()));
-            let change = WebsiteChange { share_id, ..WebsiteChange::default() };
-            store.change_website(Uuid::from_u128(id), &change).expect("works").err()
-        };
-        assert_eq!(create(new(1, "a", Some("share"))), None);
-        assert_eq!(create(new(1, "b", None)), Some(Refused::IdTaken));
-        assert_eq!(create(new(2, "b", Some("share"))), Some(Refused::ShareIdTaken));
-        assert_eq!(create(new(2, "b", Some("other"))), None);
-        assert_eq!(share(2, "share"), Some(Refused::ShareIdTaken));
-        assert_eq!(share(2, "other"), None);
-        assert_eq!(share(3, "new"), Some(Refused::Unknown));
-    }
-}
+#[path = "websites_tests.rs"]
+mod tests;

@@ -149,7 +149,9 @@ async fn a_new_password_and_the_end_of_a_user_end_all_logins() {
             let token = body["token"].as_str().expect("a token");
             assert_eq!(house.get("/api/me", token).await.0, 200);
             let id = house.auth.accounts().by_name("ann").expect("a user").id;
-            house.auth.accounts().remove(id).expect("works");
+            let heir = house.auth.accounts().by_name("admin").expect("an admin").id;
+            let removed = house.auth.accounts().remove(&house.directory, id, heir);
+            removed.expect("works").expect("removed");
             assert_eq!(house.get("/api/me", token).await.0, 401);
         }
     }

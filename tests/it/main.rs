@@ -26,4 +26,5 @@ mod tidy;
 mod tracker;
 mod umami_clients;
 mod umami_replay;
+mod users;
 mod websites;
