@@ -163,7 +163,7 @@ impl Accounts {
         password_hash: &str,
     ) -> Result<Option<Uuid>> {
         self.change(|connection| {
-            let known = load(connection)?;
+            let known = self.known.load();
             if known.by_id.contains_key(&id) || known.by_name(username).is_some() {
                 return Ok(None);
             }
@@ -182,15 +182,9 @@ impl Accounts {
     /// # Errors
     /// When the database fails.
     pub fn set_password(&self, id: Uuid, password_hash: &str) -> Result<bool> {
-        self.change(|connection| {
-            let changed = connection.execute(
-                "UPDATE main.user_account
-                 SET password_hash = ?, token_epoch = token_epoch + 1, updated_at = ?
-                 WHERE user_id = ?::UUID",
-                params![password_hash, clock::now_ms(), id.to_string()],
-            )?;
-            Ok(changed > 0)
-        })
+        let password_hash = Some(password_hash.to_owned());
+        let change = AccountChange { password_hash, ..AccountChange::default() };
+        Ok(self.change_account(id, &change)?.is_ok())
     }
 
     /// Changes what is named in `change`. A new password or role ends all logins of the user.
@@ -202,8 +196,8 @@ impl Accounts {
         id: Uuid,
         change: &AccountChange,
     ) -> Result<Result<Arc<Account>, Refused>> {
-        self.change(|connection| {
-            let known = load(connection)?;
+        let outcome = self.change(|connection| {
+            let known = self.known.load();
             let Some(old) = known.by_id.get(&id) else { return Ok(Err(Refused::Unknown)) };
             let username = change.username.as_ref().unwrap_or(&old.username);
             let role = change.role.unwrap_or(old.role);
@@ -229,9 +223,9 @@ impl Accounts {
                     id.to_string()
                 ],
             )?;
-            let changed = load(connection)?.by_id.get(&id).cloned();
-            changed.map(Ok).context("the changed user is not there")
-        })
+            Ok(Ok(()))
+        })?;
+        Ok(outcome.and_then(|()| self.by_id(id).ok_or(Refused::Unknown)))
     }
 
     /// Removes a user, and with it all its logins; the user's websites belong to `heir` from now on.
@@ -245,7 +239,7 @@ impl Accounts {
         heir: Uuid,
     ) -> Result<Result<(), Refused>> {
         self.change(|connection| {
-            let known = load(connection)?;
+            let known = self.known.load();
             if !known.by_id.contains_key(&id) || !known.by_id.contains_key(&heir) {
                 return Ok(Err(Refused::Unknown));
             }
@@ -293,6 +287,8 @@ impl Accounts {
         })
     }
 
+    /// Makes a change while the configuration connection is held. Until `work` returns the copy in memory says what the
+    /// tables said, so `work` may look there instead of asking them.
     fn change<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         self.store.with_admin(|connection| {
             let outcome = work(connection)?;
