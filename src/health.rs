@@ -60,6 +60,7 @@ impl Health {
             },
             "gate": {
                 "rate": self.budget.rate,
+                "rate_now": t.rate.get(),
                 "admitted": t.admitted.get(),
                 "refused": {
                     "rate": t.refused_rate.get(),
@@ -134,8 +135,9 @@ impl Health {
             }
             registry.register(Box::new(family))?;
         }
-        let gauges: [(&str, &str, u64); 13] = [
+        let gauges: [(&str, &str, u64); 14] = [
             ("sumimi_ok", "1 when events are being committed.", u64::from(self.is_ok())),
+            ("sumimi_gate_rate", "Requests per second that are admitted.", t.rate.get()),
             ("sumimi_memory_peak_bytes", "VmHWM.", memory.peak_bytes),
             ("sumimi_memory_resident_bytes", "VmRSS.", memory.resident_bytes),
             ("sumimi_memory_budget_bytes", "The budget.", self.budget.budget_bytes),

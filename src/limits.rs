@@ -9,6 +9,11 @@ pub const BODY_BYTES_MAX: usize = 1 << 20;
 pub const API_BODY_BYTES_MAX: usize = 64 << 10;
 /// Bytes of bodies larger than one network read that all requests together may hold.
 pub const BODIES_IN_FLIGHT_BYTES_MAX: usize = 8 << 20;
+/// While the gate is tight, only bodies up to this are read to know their website.
+pub const LOOK_BYTES_MAX: usize = 16 << 10;
+/// Places for the websites' shares of the rate, and how often the rate is looked at.
+pub const SHARE_SLOTS: usize = 1 << 12;
+pub const PACE_MS: u64 = 100;
 /// Nesting of a JSON body; deeper is answered 400.
 pub const JSON_DEPTH_MAX: usize = 256;
 

@@ -25,6 +25,8 @@ impl Number {
 /// All counters and gauges of the process.
 #[derive(Default)]
 pub struct Telemetry {
+    /// Requests per second that the gate admits now.
+    pub rate: Number,
     /// Events answered 200 that were put in a ring.
     pub admitted: Number,
     /// Requests refused because the rate was reached.

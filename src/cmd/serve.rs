@@ -21,7 +21,7 @@ use crate::auth::Auth;
 use crate::budget::{self, Budget};
 use crate::config::Config;
 use crate::health::Health;
-use crate::intake::{Intake, Shared};
+use crate::intake::{Intake, Shared, pace};
 use crate::limits;
 use crate::ring::{self, Consumer, Durability, GroupSync, Producer};
 use crate::server::{self, Services};
@@ -98,19 +98,15 @@ fn serve(
         }
     };
 
+    let gauges = producers.iter().map(Producer::gauge).collect();
+    let pace = pace::keep(Arc::clone(shared), gauges, budget.rate);
     let factory = {
         let (services, shared) = (services.clone(), Arc::clone(shared));
-        let producers = Arc::new(Mutex::new(producers));
-        move || {
-            let producer = producers.lock().ok().and_then(|mut list| list.pop());
-            let (base_path, collect_path) = (&services.base_path, &services.collect_path);
-            let intake =
-                Intake::new(Arc::clone(&shared), producer, base_path, collect_path.as_deref());
-            server::app(&services, intake)
-        }
+        let producers = Mutex::new(producers);
+        Arc::new(move || server::app(&services, intake(&services, &shared, &producers)))
     };
     let outcome = actix_web::rt::System::new().block_on(async {
-        let server = HttpServer::new(factory)
+        let server = HttpServer::new(move || factory())
             .workers(budget.workers)
             .worker_max_blocking_threads(limits::BLOCKING_THREADS_PER_WORKER)
             .max_connections(limits::CONNECTIONS_PER_WORKER_MAX)
@@ -122,6 +118,7 @@ fn serve(
             .with_context(|| {
                 format!("SUMIMI_LISTEN (--listen): cannot listen on {}", config.listen)
             })?;
+        actix_web::rt::spawn(pace);
         let port = server.addrs().first().map_or(config.listen.port(), std::net::SocketAddr::port);
         let running = server.run();
         greet(config, port, generated);
@@ -143,6 +140,13 @@ fn serve(
     // It ends by itself only when it has failed, or when the last worker has gone.
     let synced = flusher.filter(JoinHandle::is_finished).map(|it| joined("flusher", it));
     outcome.and(written).and(synced.unwrap_or(Ok(())))
+}
+
+/// One worker's side of the intake, with the next ring.
+fn intake(services: &Services, shared: &Arc<Shared>, producers: &Mutex<Vec<Producer>>) -> Intake {
+    let producer = producers.lock().ok().and_then(|mut list| list.pop());
+    let collect_path = services.collect_path.as_deref();
+    Intake::new(Arc::clone(shared), producer, &services.base_path, collect_path)
 }
 
 /// Starts a thread that keeps events; when it ends, however it ends, the server must not go on.

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use actix_web::web::BytesMut;
 use anyhow::{Context, Result};
 
 use super::client_ip::{self, Networks, client_ip};
 use super::data;
 use super::fill::{Urls, fill_client, fill_kind};
-use super::gate::{Gate, Refusal};
+use super::gate::{Gate, Refusal, Ticket};
 use super::payload::{Message, Parser, Payload, Target, Type, Value, cut};
+use super::receipt::Receipt;
 use crate::clock;
 use crate::config::Config;
 use crate::enrich::geo::{self, GeoDb, Place};
@@ -26,7 +26,7 @@ use crate::enrich::page_url::{PathRules, Scratch};
 use crate::enrich::user_agent::AgentCache;
 use crate::error::ApiError;
 use crate::event::{Event, EventKind};
-use crate::identity::{Claims, Identity, Rotation, SaltCache, TOKEN_CHARS, Visitor, uuid_of};
+use crate::identity::{Identity, Rotation, SaltCache, Visitor};
 use crate::limits;
 use crate::ring::{Pending, Producer};
 use crate::telemetry::Telemetry;
@@ -90,36 +90,6 @@ pub enum Outcome {
     Refused(Refusal),
     Error(ApiError),
 }
-
-/// The answer to an event: its ids and the token to send with the next one.
-pub struct Receipt {
-    token: [u8; TOKEN_CHARS],
-    session_id: u64,
-    visit_id: u64,
-}
-
-impl Receipt {
-    /// The token.
-    #[must_use]
-    pub fn cache(&self) -> &str {
-        std::str::from_utf8(&self.token).unwrap_or_default()
-    }
-
-    /// Appends the body of the answer, [`ANSWER_BYTES`] long.
-    pub fn write_json(&self, out: &mut BytesMut) {
-        let mut uuid = [0; 36];
-        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
-        put(&[br#"{"cache":""#, &self.token]);
-        let session = uuid_of(self.session_id).hyphenated().encode_lower(&mut uuid);
-        put(&[br#"","sessionId":""#, session.as_bytes()]);
-        let visit = uuid_of(self.visit_id).hyphenated().encode_lower(&mut uuid);
-        put(&[br#"","visitId":""#, visit.as_bytes(), br#""}"#]);
-    }
-}
-
-/// Length of the answer to an event.
-pub const ANSWER_BYTES: usize =
-    r#"{"cache":"","sessionId":"","visitId":""}"#.len() + TOKEN_CHARS + 2 * 36;
 
 /// One worker's buffers and its end of the ring.
 pub struct Worker {
@@ -203,12 +173,18 @@ impl Worker {
     }
 
     /// One message.
-    pub fn send(&mut self, shared: &Shared, request: &HttpRequest, body: &[u8]) -> Outcome {
+    pub fn send(
+        &mut self,
+        shared: &Shared,
+        request: &HttpRequest,
+        mut ticket: Ticket,
+        body: &[u8],
+    ) -> Outcome {
         self.take(body);
         let sender = Sender::new(request, shared);
         let lines = &mut self.lines;
         self.parser.parse(&mut self.body, |value| match value {
-            Ok(value) => lines.accept(shared, &sender, value),
+            Ok(value) => lines.accept(shared, &sender, &mut ticket, value),
             Err(error) => Outcome::Error(ApiError::bad_request(error.0)),
         })
     }
@@ -221,6 +197,7 @@ impl Worker {
         &mut self,
         shared: &Shared,
         request: &HttpRequest,
+        mut ticket: Ticket,
         body: &[u8],
     ) -> Result<Vec<Outcome>, ApiError> {
         self.take(body);
@@ -231,7 +208,8 @@ impl Worker {
             if !value.is_array() || !value.elements().all(|element| element.is_object()) {
                 return Err(ApiError::bad_request("The body must be an array of {type, payload}"));
             }
-            Ok(value.elements().map(|element| lines.accept(shared, &sender, element)).collect())
+            let accept = |element| lines.accept(shared, &sender, &mut ticket, element);
+            Ok(value.elements().map(accept).collect())
         })
     }
 
@@ -244,8 +222,14 @@ impl Worker {
 }
 
 impl Lines {
-    fn accept(&mut self, shared: &Shared, sender: &Sender<'_>, value: Value<'_, '_>) -> Outcome {
-        match self.try_accept(shared, sender, value) {
+    fn accept(
+        &mut self,
+        shared: &Shared,
+        sender: &Sender<'_>,
+        ticket: &mut Ticket,
+        value: Value<'_, '_>,
+    ) -> Outcome {
+        match self.try_accept(shared, sender, ticket, value) {
             Ok(receipt) => Outcome::Stored(receipt),
             Err(outcome) => outcome,
         }
@@ -255,6 +239,7 @@ impl Lines {
         &mut self,
         shared: &Shared,
         sender: &Sender<'_>,
+        ticket: &mut Ticket,
         value: Value<'_, '_>,
     ) -> Result<Receipt, Outcome> {
         let bad = |text: Cow<'static, str>| Outcome::Error(ApiError::bad_request(text));
@@ -265,6 +250,9 @@ impl Lines {
             .map_err(|_| bad("payload.url, payload.referrer: Invalid URL.".into()))?;
         let website =
             website(payload.target, &shared.directory).map_err(|text| bad(text.into()))?;
+        shared.gate.settle(*ticket, website.key).map_err(Outcome::Refused)?;
+        // The first message of a batch speaks for the others, which pay for themselves.
+        *ticket = Ticket::Part;
 
         let agent = payload.user_agent.filter(|agent| !agent.is_empty()).unwrap_or(&sender.agent);
         let client = self.agents.get(agent);
@@ -308,18 +296,12 @@ impl Lines {
         fill_client(&mut event, payload, &client, &place, &self.urls);
         let urls = urls.texts(&self.urls);
         fill_kind(&mut event, &message, &urls);
-        if let Some(data) = payload.data.filter(|_| message.kind != Type::Performance) {
-            self.data.flatten(data);
-        } else {
-            self.data.encoded.clear();
-        }
-        let money = payload.data.filter(|_| event.kind == EventKind::Custom);
-        let (revenue, encoded) = self.data.revenue_and_encoded(money);
-        event.revenue = revenue;
-        event.data = encoded;
+        let data = payload.data.filter(|_| message.kind != Type::Performance);
+        let has_money = event.kind == EventKind::Custom;
+        (event.revenue, event.data) = self.data.read(data, has_money);
         push(self.producer.as_mut(), &event).map_err(Outcome::Refused)?;
         shared.telemetry.admitted.add(1);
-        Ok(receipt(&shared.identity, &resolved.claims))
+        Ok(Receipt::new(&shared.identity, &resolved.claims))
     }
 
     /// The visitor's address, whose text is left in `self.address` for the hash. A sender that is trusted may name it
@@ -386,10 +368,4 @@ fn push(producer: Option<&mut Producer>, event: &Event<'_>) -> Result<(), Refusa
     let producer = producer.ok_or(Refusal::RingFull)?;
     let length = event.encoded_len();
     producer.push(length, |room| event.encode(room)).map(|_| ()).map_err(|_| Refusal::RingFull)
-}
-
-fn receipt(identity: &Identity, claims: &Claims) -> Receipt {
-    let mut token = [0; TOKEN_CHARS];
-    identity.cache_key.sign(claims, &mut token);
-    Receipt { token, session_id: claims.session_id, visit_id: claims.visit_id }
 }

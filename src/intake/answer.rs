@@ -7,8 +7,9 @@ use actix_web::web::{Bytes, BytesMut};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Value, json};
 
-use super::accept::{ANSWER_BYTES, Outcome, Receipt};
+use super::accept::Outcome;
 use super::gate::Refusal;
+use super::receipt::{ANSWER_BYTES, Receipt};
 use crate::error::ApiError;
 use crate::limits;
 

@@ -25,8 +25,7 @@ pub async fn read(
     gate: &Gate,
 ) -> Result<Bytes, Outcome> {
     let too_large = || Outcome::Error(ApiError::TooLarge(limits::BODY_BYTES_MAX));
-    let announced = request.headers().get(&CONTENT_LENGTH);
-    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let announced = announced_bytes(request);
     if announced.is_some_and(|bytes| bytes > limits::BODY_BYTES_MAX) {
         return Err(too_large());
     }
@@ -45,6 +44,15 @@ pub async fn read(
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
+}
+
+/// Whether the body is worth a look although the request may be refused for it.
+pub fn is_short(request: &HttpRequest) -> bool {
+    announced_bytes(request).is_some_and(|bytes| bytes <= limits::LOOK_BYTES_MAX)
+}
+
+fn announced_bytes(request: &HttpRequest) -> Option<usize> {
+    request.headers().get(&CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 async fn next_chunk(payload: &mut Payload) -> Result<Option<Bytes>, Outcome> {

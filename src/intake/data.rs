@@ -27,7 +27,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Flattens an object into `encoded`, replacing what was there.
-    pub fn flatten(&mut self, data: Value<'_, '_>) {
+    fn flatten(&mut self, data: Value<'_, '_>) {
         self.encoded.clear();
         self.key.clear();
         self.object(data);
@@ -71,12 +71,17 @@ impl Scratch {
         DataWriter(&mut self.encoded).push(key, &value);
     }
 
-    /// The money in `data`, if it is looked for, and what [`Scratch::flatten`] made: both borrow from here.
-    pub fn revenue_and_encoded(
+    /// An event's properties: its money, if it can have any, and all of them encoded. Both borrow from here.
+    pub fn read(
         &mut self,
         data: Option<Value<'_, '_>>,
+        has_money: bool,
     ) -> (Option<Revenue<'_>>, &[u8]) {
-        let amount_e4 = data.and_then(|data| self.money(data));
+        self.encoded.clear();
+        if let Some(data) = data {
+            self.flatten(data);
+        }
+        let amount_e4 = data.filter(|_| has_money).and_then(|data| self.money(data));
         let currency = self.currency.as_str();
         (amount_e4.map(|amount_e4| Revenue { amount_e4, currency }), &self.encoded)
     }
@@ -330,7 +335,7 @@ mod tests {
             let mut scratch = Scratch::default();
             let mut body = json.as_bytes().to_vec();
             Parser::default().parse(&mut body, |value| {
-                let (found, _) = scratch.revenue_and_encoded(Some(value.expect("is JSON")));
+                let (found, _) = scratch.read(Some(value.expect("is JSON")), true);
                 let want = want.map(|(amount_e4, currency)| Revenue { amount_e4, currency });
                 assert_eq!(found, want, "{json}");
             });

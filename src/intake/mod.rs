@@ -12,7 +12,9 @@ pub mod client_ip;
 pub mod data;
 mod fill;
 pub mod gate;
+pub mod pace;
 pub mod payload;
+pub mod receipt;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use crate::ring::Producer;
 use accept::{Outcome, Worker};
 use answer::Answers;
-use gate::Refusal;
+use gate::{Refusal, Ticket};
 
 pub use accept::Shared;
 
@@ -84,21 +86,24 @@ impl Intake {
         request: &HttpRequest,
         payload: Payload,
     ) -> HttpResponse {
-        let admitted = self.admit();
+        let admitted = self.admit(request);
         let body = match admitted {
-            Ok(()) => body::read(request, payload, &self.shared.gate).await,
+            Ok(ticket) => {
+                let body = body::read(request, payload, &self.shared.gate).await;
+                body.map(|body| (body, ticket))
+            }
             Err(refusal) => Err(Outcome::Refused(refusal)),
         };
         match (body, route) {
             (Err(outcome), _) => self.say(&outcome),
-            (Ok(body), Route::Send) => {
-                let outcome = self.worker.borrow_mut().send(&self.shared, request, &body);
+            (Ok((body, ticket)), Route::Send) => {
+                let outcome = self.worker.borrow_mut().send(&self.shared, request, ticket, &body);
                 let settled = self.settled(std::slice::from_ref(&outcome)).await;
                 self.say(&settled.map_or_else(Outcome::Refused, |()| outcome))
             }
-            (Ok(body), Route::Batch) => {
-                let outcomes = self.worker.borrow_mut().batch(&self.shared, request, &body);
-                let outcomes = match outcomes {
+            (Ok((body, ticket)), Route::Batch) => {
+                let sent = self.worker.borrow_mut().batch(&self.shared, request, ticket, &body);
+                let outcomes = match sent {
                     Ok(outcomes) => outcomes,
                     Err(error) => return self.say(&Outcome::Error(error)),
                 };
@@ -114,12 +119,17 @@ impl Intake {
     }
 
     /// What is asked before the body is read.
-    fn admit(&self) -> Result<(), Refusal> {
+    fn admit(&self, request: &HttpRequest) -> Result<Ticket, Refusal> {
         if self.shared.telemetry.disk_low.get() == 1 {
             return Err(Refusal::Disk);
         }
-        self.shared.gate.admit()?;
-        if self.worker.borrow().has_room() { Ok(()) } else { Err(Refusal::RingFull) }
+        if !self.worker.borrow().has_room() {
+            return Err(Refusal::RingFull);
+        }
+        match self.shared.gate.admit() {
+            Ticket::ByWebsite if !body::is_short(request) => Err(Refusal::Rate),
+            ticket => Ok(ticket),
+        }
     }
 
     /// Waits until what this request has stored may be acknowledged. The worker serves others meanwhile.

@@ -104,7 +104,7 @@ use std::sync::atomic::AtomicU64;
 
 pub use consumer::Consumer;
 pub use group::{GroupSync, Pending, SyncFailed};
-pub use producer::{Full, Producer};
+pub use producer::{Full, Gauge, Producer};
 
 /// What an acknowledged record survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

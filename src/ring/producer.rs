@@ -20,6 +20,22 @@ pub struct Producer {
     pub(super) announced: Option<Announced>,
 }
 
+/// How full a ring is, seen from outside.
+pub struct Gauge {
+    shared: Arc<Shared>,
+}
+
+impl Gauge {
+    /// The used part, 0 to 1.
+    #[must_use]
+    pub fn fill(&self) -> f64 {
+        // The tail first: it only grows, so the difference is never negative.
+        let tail = self.shared.tail.load(Ordering::Acquire);
+        let head = self.shared.head.load(Ordering::Relaxed);
+        (head.saturating_sub(tail) as f64 / self.shared.file.capacity() as f64).min(1.0)
+    }
+}
+
 impl Producer {
     pub(super) fn new(shared: Arc<Shared>, head: u64) -> Self {
         Self { shared, head, announced: None }
@@ -68,6 +84,12 @@ impl Producer {
     #[must_use]
     pub fn capacity_bytes(&self) -> usize {
         self.shared.file.capacity()
+    }
+
+    /// For those who only look.
+    #[must_use]
+    pub fn gauge(&self) -> Gauge {
+        Gauge { shared: Arc::clone(&self.shared) }
     }
 
     /// What was pushed so far, to be waited for before it is acknowledged; `None` when being published is enough.

@@ -120,7 +120,8 @@ fn an_event_allocates_nothing_from_its_body_to_the_ring() {
     for n in 0..EVENTS + bodies.len() {
         let (body, request) = (&bodies[n % bodies.len()], &requests[n % requests.len()]);
         let before = allocator::of_this_thread();
-        let outcome = worker.send(&bench.shared, request, body.as_bytes());
+        let ticket = bench.shared.gate.admit();
+        let outcome = worker.send(&bench.shared, request, ticket, body.as_bytes());
         let during = allocator::of_this_thread() - before;
         assert!(matches!(outcome, Outcome::Stored(_)), "event {n}");
         if n >= bodies.len() {

@@ -22,12 +22,12 @@ const LARGE_PER_LOG: usize = 330;
 /// Without it the limit would end the process by a signal, which is another test.
 const NO_SIGNAL: &str = "trap '' XFSZ";
 
-fn builder() -> Builder {
+pub fn builder() -> Builder {
     Server::builder().before(NO_SIGNAL)
 }
 
 /// Lets no file of the process grow beyond this; `unlimited` lifts it.
-fn limit_files(server: &Server, bytes: &str) {
+pub fn limit_files(server: &Server, bytes: &str) {
     let args = ["--pid", &server.pid().to_string(), &format!("--fsize={bytes}:unlimited")];
     let set = Command::new("prlimit").args(args).status().expect("prlimit runs");
     assert!(set.success());
