@@ -135,6 +135,12 @@ pub const WEBSITES_MAX: usize = 1 << 20;
 pub const WEBSITE_NAME_CHARS_MAX: usize = 100;
 pub const WEBSITE_DOMAIN_CHARS_MAX: usize = 500;
 pub const SHARE_ID_CHARS_MAX: usize = 50;
+/// Links and pixels of one server, all of them in memory.
+pub const LINKS_MAX: usize = 10_000;
+/// Characters of a link's name and slug, bytes of the address it leads to.
+pub const LINK_NAME_CHARS_MAX: usize = 100;
+pub const LINK_SLUG_CHARS_MAX: usize = 100;
+pub const LINK_URL_BYTES_MAX: usize = 500;
 /// Bytes of a website's replay settings, which are kept for their sender and not acted upon.
 pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
 /// Rows of one page of a list when no size is asked for, and at most.

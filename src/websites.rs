@@ -1,7 +1,9 @@
-//! The directory of known websites: who may receive events and under which small key they are stored.
-//! Read on every event without a lock; replaced whole when websites change. The table `main.website` is the truth.
+//! The directory of known websites, links and pixels: who may receive events and under which small key they are stored.
+//! Read on every event without a lock; replaced whole when one of them changes. The tables `main.website` and
+//! `main.link` are the truth.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use uuid::Uuid;
@@ -18,9 +20,55 @@ pub struct Website {
     pub owner: Option<Uuid>,
 }
 
-/// All websites by id.
+/// What has a short address: a link leads somewhere, a pixel is a picture of nothing. Both count who asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    Link,
+    Pixel,
+}
+
+impl LinkKind {
+    /// Its name in the database.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Pixel => "pixel",
+        }
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Link, Self::Pixel].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A link or pixel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub kind: LinkKind,
+    /// What stands in a website's place in its events, and in questions about them.
+    pub subject: Website,
+    /// The last part of its short address; no other of its kind has it.
+    pub slug: String,
+    /// Where a link leads; empty for a pixel.
+    pub url: String,
+}
+
+/// All websites by id, all links and pixels by id and by slug.
 #[derive(Default)]
-pub struct Directory(ArcSwap<HashMap<Uuid, Website>>);
+pub struct Directory {
+    websites: ArcSwap<HashMap<Uuid, Website>>,
+    links: ArcSwap<Links>,
+}
+
+#[derive(Default)]
+struct Links {
+    by_id: HashMap<Uuid, Arc<Link>>,
+    /// By [`LinkKind`].
+    by_slug: [HashMap<String, Arc<Link>>; 2],
+}
 
 impl Directory {
     #[must_use]
@@ -33,37 +81,71 @@ impl Directory {
     /// The website of an id; ids compare case-insensitively because they are parsed.
     #[must_use]
     pub fn get(&self, id: Uuid) -> Option<Website> {
-        self.0.load().get(&id).copied()
+        self.websites.load().get(&id).copied()
+    }
+
+    /// What questions can be asked about: the website of an id, or what stands in the place of one.
+    #[must_use]
+    pub fn subject(&self, id: Uuid) -> Option<Website> {
+        self.get(id).or_else(|| self.links.load().by_id.get(&id).map(|link| link.subject))
+    }
+
+    /// The link or pixel of an id.
+    #[must_use]
+    pub fn link(&self, kind: LinkKind, id: Uuid) -> Option<Arc<Link>> {
+        self.links.load().by_id.get(&id).filter(|link| link.kind == kind).cloned()
+    }
+
+    /// The link or pixel of a slug.
+    #[must_use]
+    pub fn link_of_slug(&self, kind: LinkKind, slug: &str) -> Option<Arc<Link>> {
+        self.links.load().by_slug[kind as usize].get(slug).cloned()
     }
 
     /// Puts a new list in place of the old one, at once for all readers.
     pub fn replace(&self, websites: Vec<Website>) {
         let map = websites.into_iter().map(|website| (website.id, website)).collect();
-        self.0.store(std::sync::Arc::new(map));
+        self.websites.store(Arc::new(map));
+    }
+
+    /// The same for links and pixels.
+    pub fn replace_links(&self, all: Vec<Link>) {
+        let mut links = Links::default();
+        for link in all.into_iter().map(Arc::new) {
+            links.by_slug[link.kind as usize].insert(link.slug.clone(), Arc::clone(&link));
+            links.by_id.insert(link.subject.id, link);
+        }
+        self.links.store(Arc::new(links));
     }
 
     /// Adds a website or replaces the one of the same id. Changes come one at a time (`store::websites` makes them
     /// while it holds the configuration connection), so no other change can be lost.
     pub fn put(&self, website: Website) {
-        let mut map = HashMap::clone(&self.0.load());
+        let mut map = HashMap::clone(&self.websites.load());
         map.insert(website.id, website);
-        self.0.store(std::sync::Arc::new(map));
+        self.websites.store(Arc::new(map));
     }
 
     /// Takes a website out; events for it are refused from now on.
     pub fn remove(&self, id: Uuid) {
-        let mut map = HashMap::clone(&self.0.load());
+        let mut map = HashMap::clone(&self.websites.load());
         map.remove(&id);
-        self.0.store(std::sync::Arc::new(map));
+        self.websites.store(Arc::new(map));
     }
 
     /// Number of websites.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.load().len()
+        self.websites.load().len()
     }
 
-    /// Whether there is none.
+    /// Number of links and pixels.
+    #[must_use]
+    pub fn links_len(&self) -> usize {
+        self.links.load().by_id.len()
+    }
+
+    /// Whether there is no website.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

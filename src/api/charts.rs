@@ -1,5 +1,6 @@
-//! `GET /api/websites/charts`: the small picture beside each website of a list. Visitors by half day of local time,
-//! the empty ones included, and the visitors of the whole range. Websites that the caller may not see are left out.
+//! `GET /api/websites/charts`: the small picture beside each website of a list, and the same for links and pixels
+//! (`links.rs`). Visitors by half day of local time, the empty ones included, and the visitors of the whole range. What
+//! the caller may not see is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::error::ApiError;
 use crate::store::question::Question;
 use crate::store::reader::Readers;
 use crate::store::sql;
-use crate::websites::Website;
+use crate::websites::{LinkKind, Website};
 use crate::{clock, limits};
 
 const HALF_DAY_MS: i64 = 12 * 3_600_000;
@@ -68,12 +69,28 @@ pub async fn charts(
     auth: web::Data<Auth>,
     readers: web::Data<Readers>,
 ) -> Result<Json<Response>, ApiError> {
+    answer(None, query, bearer, auth, readers).await
+}
+
+/// The charts of websites, or of links or pixels.
+pub(super) async fn answer(
+    kind: Option<LinkKind>,
+    query: Query,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    readers: web::Data<Readers>,
+) -> Result<Json<Response>, ApiError> {
     let params = Params::parse(&query)?;
     auth.caller(&bearer)?;
     let mut data = BTreeMap::new();
     for id in &params.ids {
-        match auth.website(&bearer, &id.to_string()).await {
-            Ok(website) if website.key > 0 => {
+        let id = id.to_string();
+        let found = match kind {
+            None => auth.website(&bearer, &id).await.map(Some),
+            Some(kind) => auth.link(&bearer, kind, &id).await,
+        };
+        match found {
+            Ok(Some(website)) if website.key > 0 => {
                 data.insert(website.id.to_string(), chart(&readers, website, &params).await?);
             }
             Ok(_) | Err(ApiError::Unauthorized(..)) => {}

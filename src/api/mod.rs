@@ -13,6 +13,7 @@ pub mod events;
 pub mod events_series;
 pub mod events_stats;
 pub mod filter;
+pub mod links;
 pub mod login;
 pub mod metrics;
 pub mod metrics_expanded;
@@ -58,6 +59,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
         .configure(users::routes)
+        .configure(links::routes)
         .configure(segments::routes)
         .configure(reports::routes)
         .service(website("stats").get(stats::stats))

@@ -5,6 +5,7 @@
 //! password and its user; who may not see a website cannot tell whether it exists.
 
 mod guesses;
+mod links;
 mod login;
 pub mod password;
 pub mod token;
@@ -131,8 +132,8 @@ impl Auth {
         if may { Ok(caller) } else { Err(ApiError::unauthorized()) }
     }
 
-    /// The website a caller may read, from the text in the path. An admin may ask about a website that does not
-    /// exist: its key is 0, which no website has and no event carries.
+    /// The website, link or pixel a caller may read, from the text in the path. An admin may ask about one that does
+    /// not exist: its key is 0, which no website has and no event carries.
     ///
     /// # Errors
     /// 401 without a valid token or permission, 400 when the text is no id.
@@ -141,7 +142,7 @@ impl Auth {
     pub async fn website(&self, bearer: &Bearer, id: &str) -> Result<Website, ApiError> {
         let caller = self.caller(bearer)?;
         let id = parse_id(id)?;
-        match self.directory.get(id) {
+        match self.directory.subject(id) {
             Some(website) if caller.is_admin() || website.owner == Some(caller.user_id) => {
                 Ok(website)
             }
@@ -176,5 +177,5 @@ impl Auth {
 }
 
 fn parse_id(id: &str) -> Result<Uuid, ApiError> {
-    Uuid::try_parse(id).map_err(|_| ApiError::bad_request("The website id is not a UUID"))
+    Uuid::try_parse(id).map_err(|_| ApiError::bad_request("The id is not a UUID"))
 }

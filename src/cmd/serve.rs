@@ -29,7 +29,6 @@ use crate::store::Store;
 use crate::store::reader::Readers;
 use crate::telemetry::Telemetry;
 use crate::tracker::TrackerAssets;
-use crate::websites::Directory;
 use crate::writer::Writer;
 
 /// Serves until a signal or a fatal error.
@@ -52,7 +51,7 @@ pub fn run(config: &Config) -> Result<()> {
     let (producers, consumers) = open_rings(&ring_dir, &budget, durability)?;
     let writer = Writer::new(&store, consumers, Arc::clone(&telemetry), &data_dir)?;
 
-    let directory = Arc::new(Directory::new(store.websites()?));
+    let directory = Arc::new(store.directory()?);
     let auth = Arc::new(Auth::open(&store, Arc::clone(&directory), secret.as_bytes())?);
     let generated = auth.ensure_admin(config.admin_password.clone())?;
     let collect_path = config.collect_api_endpoint.clone();

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use duckdb::{Connection, params};
 use uuid::Uuid;
 
-use super::{Store, websites};
+use super::{Store, links, websites};
 use crate::websites::Directory;
 use crate::{clock, limits};
 
@@ -228,7 +228,7 @@ impl Accounts {
         Ok(outcome.and_then(|()| self.by_id(id).ok_or(Refused::Unknown)))
     }
 
-    /// Removes a user, and with it all its logins; the user's websites belong to `heir` from now on.
+    /// Removes a user, and with it all its logins; what the user owned belongs to `heir` from now on.
     ///
     /// # Errors
     /// When the database fails.
@@ -247,14 +247,19 @@ impl Accounts {
                 return Ok(Err(Refused::LastAdmin));
             }
             let transaction = connection.transaction()?;
-            transaction.execute(
-                "UPDATE main.website SET user_id = ?::UUID, updated_at = ? WHERE user_id = ?::UUID",
-                params![heir.to_string(), clock::now_ms(), id.to_string()],
-            )?;
+            for table in ["website", "link"] {
+                let sql = format!(
+                    "UPDATE main.{table} SET user_id = ?::UUID, updated_at = ?
+                     WHERE user_id = ?::UUID"
+                );
+                let values = params![heir.to_string(), clock::now_ms(), id.to_string()];
+                transaction.execute(&sql, values)?;
+            }
             let sql = "DELETE FROM main.user_account WHERE user_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
             transaction.commit()?;
             directory.replace(websites::all(connection)?);
+            directory.replace_links(links::all(connection)?);
             Ok(Ok(()))
         })
     }

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod answers;
 pub mod append;
 mod columns;
+pub mod links;
 pub mod question;
 pub mod reader;
 mod rows;

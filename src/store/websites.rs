@@ -66,8 +66,8 @@ const COLUMNS: &str = "website_key, website_id::VARCHAR, name, domain, share_id,
     team_id::VARCHAR, created_by::VARCHAR, reset_at, created_at, updated_at, replay_enabled,
     replay_config";
 
-/// Takes the rows of one website out of the event tables.
-const FORGET: [&str; 4] = [
+/// Takes the rows of one website, link or pixel out of the event tables.
+pub(super) const FORGET: [&str; 4] = [
     "DELETE FROM facts.event WHERE website_key = ?",
     "DELETE FROM facts.event_data WHERE website_key = ?",
     "DELETE FROM facts.session_data WHERE website_key = ?",
@@ -147,7 +147,7 @@ impl Store {
             if directory.len() >= limits::WEBSITES_MAX {
                 return Ok(Err(Refused::TooMany));
             }
-            if find(connection, new.id)?.is_some() {
+            if find(connection, new.id)?.is_some() || directory.subject(new.id).is_some() {
                 return Ok(Err(Refused::IdTaken));
             }
             if is_share_id_taken(connection, new.share_id.as_deref(), new.id)? {

@@ -37,7 +37,7 @@ impl House {
     /// One on a directory that may have been used before.
     pub fn open(data_dir: TempDir) -> Self {
         let store = Arc::new(Store::open(data_dir.path()).expect("a store"));
-        let directory = Arc::new(Directory::new(store.websites().expect("websites")));
+        let directory = Arc::new(store.directory().expect("websites"));
         let auth = Auth::open(&store, Arc::clone(&directory), SECRET).expect("users");
         Self { data_dir, store, directory, auth: Arc::new(auth) }
     }

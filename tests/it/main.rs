@@ -18,6 +18,7 @@ mod disk_full;
 mod faults;
 mod http;
 mod kill;
+mod links;
 mod overload;
 mod process;
 mod recorder;
