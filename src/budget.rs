@@ -51,6 +51,7 @@ impl Budget {
             ("visits", limits::VISIT_SLOTS as u64 * 8),
             ("passwords", limits::PASSWORD_BYTES as u64),
             ("answers", limits::ANSWERS_BYTES_MAX as u64),
+            ("exports", (limits::EXPORTS_MAX * limits::EXPORT_BYTES) as u64),
             ("program and tables", limits::PROGRAM_BYTES as u64),
         ];
         let rate = config.rate.unwrap_or(rate.max(1_000));

@@ -10,8 +10,11 @@ use super::filter::{FOREIGN_REFERRER, Filters};
 use super::params::{DateRange, Paging, Query};
 use super::timezone::Timezone;
 use crate::error::ApiError;
+use crate::limits;
 use crate::store::question::Question;
+use crate::store::reader::Readers;
 use crate::store::sql;
+use crate::websites::Website;
 
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,25 +121,68 @@ impl Params {
     /// # Errors
     /// 400 with what is wrong.
     pub fn parse(asked: &Asked) -> Result<Self, ApiError> {
-        let timezone = Timezone::from_query(&asked.query)?.unwrap_or_else(Timezone::utc);
-        let range = DateRange::from_query(&asked.query, &timezone)?;
+        let range = Self::range(&asked.query)?;
         let metric = Metric::from_query(&asked.query)?;
-        let mut filters = Filters::from_query(&asked.query)?;
-        let mut paging = Paging::from_query(&asked.query)?;
+        let mut params = Self::of(&asked.query, range, metric)?;
+        params.paging = Paging::from_query(&asked.query)?;
         match (metric.column(), asked.query.get("search")) {
             (Some(column), Some(search)) if !search.is_empty() => {
-                filters.search(column.sql(), search)?;
+                params.filters.search(column.sql(), search)?;
             }
             // There are a dozen channels: they always come whole.
-            (None, _) => paging = Paging::whole(),
+            (None, _) => params.paging = Paging::whole(),
             _ => {}
         }
+        Ok(params)
+    }
+
+    /// Those of a metric that the query string does not choose, and of its first rows.
+    ///
+    /// # Errors
+    /// 400 with what is wrong.
+    pub fn of_first_rows(query: &Query, metric: Metric) -> Result<Self, ApiError> {
+        Self::of(query, Self::range(query)?, metric)
+    }
+
+    fn range(query: &Query) -> Result<DateRange, ApiError> {
+        let timezone = Timezone::from_query(query)?.unwrap_or_else(Timezone::utc);
+        DateRange::from_query(query, &timezone)
+    }
+
+    fn of(query: &Query, range: DateRange, metric: Metric) -> Result<Self, ApiError> {
+        let mut filters = Filters::from_query(query)?;
         match metric {
             Metric::Of(Column::Referrer) | Metric::Domain => filters.require(FOREIGN_REFERRER),
             Metric::Event => filters = filters.of_custom_events(),
             _ => {}
         }
+        let paging = Paging { limit: limits::METRIC_ROWS_DEFAULT, offset: 0 };
         Ok(Self { metric, range, filters, paging })
+    }
+
+    /// Asks for the values and their figures.
+    ///
+    /// # Errors
+    /// 400 for an expression that the engine does not accept; as [`Readers::ask`].
+    pub async fn ask(
+        &mut self,
+        readers: &Readers,
+        website: Website,
+    ) -> Result<Vec<Point>, ApiError> {
+        self.filters.check(readers, website).await?;
+        self.range = self.range.since(website.reset_at);
+        let question = match self.metric {
+            Metric::Event => Question::new(sql::METRICS_EVENT),
+            Metric::Entry => Question::new(sql::METRICS_EDGE).column("first_path"),
+            Metric::Exit => Question::new(sql::METRICS_EDGE).column("last_path"),
+            metric => Question::new(sql::METRICS)
+                .column(metric.sql())
+                .bind("by_country", metric.by_country()),
+        };
+        let rows = readers.ask(self.bind(question, website.key), |row| {
+            Ok(Point { x: row.text(0)?, country: row.optional_text(1)?, y: row.integer(2)? })
+        });
+        Ok(rows.await?)
     }
 
     /// Binds what all metrics have in common.
@@ -155,8 +201,8 @@ impl Params {
 /// One value and its figure: visitors, or events.
 #[derive(Debug, Serialize)]
 pub struct Point {
-    x: String,
-    y: i64,
+    pub x: String,
+    pub y: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
 }
@@ -164,18 +210,5 @@ pub struct Point {
 pub async fn metrics(asked: Asked) -> Result<Json<Vec<Point>>, ApiError> {
     let mut params = Params::parse(&asked)?;
     let website = asked.website().await?;
-    params.filters.check(&asked.readers, website).await?;
-    params.range = params.range.since(website.reset_at);
-    let question = match params.metric {
-        Metric::Event => Question::new(sql::METRICS_EVENT),
-        Metric::Entry => Question::new(sql::METRICS_EDGE).column("first_path"),
-        Metric::Exit => Question::new(sql::METRICS_EDGE).column("last_path"),
-        metric => {
-            Question::new(sql::METRICS).column(metric.sql()).bind("by_country", metric.by_country())
-        }
-    };
-    let rows = asked.readers.ask(params.bind(question, website.key), |row| {
-        Ok(Point { x: row.text(0)?, country: row.optional_text(1)?, y: row.integer(2)? })
-    });
-    Ok(Json(rows.await?))
+    Ok(Json(params.ask(&asked.readers, website).await?))
 }

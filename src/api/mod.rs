@@ -12,6 +12,7 @@ pub mod daterange;
 pub mod events;
 pub mod events_series;
 pub mod events_stats;
+pub mod export;
 pub mod filter;
 pub mod links;
 pub mod login;
@@ -73,6 +74,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .service(web::resource("/api/realtime/{website}").get(realtime::realtime))
         .service(website("events").get(events::events))
         .service(website("events/stats").get(events_stats::stats))
+        .service(website("export").get(export::export))
         .service(website("sessions").get(sessions::sessions))
         .service(website("sessions/stats").get(sessions_stats::stats))
         .service(website("sessions/weekly").get(sessions_weekly::weekly))

@@ -9,8 +9,7 @@ use duckdb::types::{ToSqlOutput, Value};
 use duckdb::{Connection, ToSql};
 use sha2::{Digest, Sha256};
 
-use super::rows::Rows;
-pub use super::rows::{Read, Row};
+pub use super::rows::{Read, Row, Rows};
 use super::{answers, sql};
 
 /// A value that is bound to a name in the SQL.

@@ -57,6 +57,8 @@ struct Shared {
     /// Questions waiting for a permit.
     waiting: AtomicUsize,
     answers: Arc<Answers>,
+    /// Places for answers of many questions.
+    exports: Arc<Semaphore>,
     question_max: Duration,
 }
 
@@ -111,6 +113,7 @@ impl Readers {
             permits: Arc::new(Semaphore::new(limits::READERS)),
             waiting: AtomicUsize::new(0),
             answers: Answers::new(Arc::clone(&store.versions)),
+            exports: Arc::new(Semaphore::new(limits::EXPORTS_MAX)),
             question_max,
         })))
     }
@@ -120,15 +123,30 @@ impl Readers {
     /// # Errors
     /// [`StoreError`]: busy, too slow, or refused by the engine.
     pub async fn ask<T>(&self, question: Question, read: Read<T>) -> Result<Vec<T>, StoreError> {
-        let rows = match self.0.answers.way(&question) {
-            Way::Known(rows) => rows,
-            Way::Wait(waiter) => waiter.outcome().await?,
+        self.rows(question).await?.read(read).map_err(StoreError::of_engine)
+    }
+
+    /// As [`Readers::ask`], the rows as they are.
+    ///
+    /// # Errors
+    /// As [`Readers::ask`].
+    pub async fn rows(&self, question: Question) -> Result<Arc<Rows>, StoreError> {
+        match self.0.answers.way(&question) {
+            Way::Known(rows) => Ok(rows),
+            Way::Wait(waiter) => waiter.outcome().await,
             Way::Ask(flight, waiter) => {
                 tokio::spawn(Arc::clone(&self.0).fly(question, flight));
-                waiter.outcome().await?
+                waiter.outcome().await
             }
-        };
-        rows.read(read).map_err(StoreError::of_engine)
+        }
+    }
+
+    /// A place for an answer of many questions.
+    ///
+    /// # Errors
+    /// Busy when all places are taken.
+    pub fn export(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        Arc::clone(&self.0.exports).try_acquire_owned().map_err(|_| StoreError::Busy)
     }
 
     /// Asks a question that has exactly one row.

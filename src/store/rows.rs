@@ -31,16 +31,26 @@ impl Rows {
 
     /// Turns every row into what is wanted of it.
     pub fn read<T>(&self, read: Read<T>) -> Result<Vec<T>> {
-        let (mut rest, mut answer) = (&*self.bytes, Vec::new());
+        let mut answer = Vec::new();
+        self.each(|row| {
+            answer.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(answer)
+    }
+
+    /// Shows every row, in order.
+    pub fn each(&self, mut show: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        let mut rest = &*self.bytes;
         let mut cells = Vec::with_capacity(self.columns);
         while !rest.is_empty() {
             cells.clear();
             for _ in 0..self.columns {
                 cells.push(cell(&mut rest).context("a row is cut off")?);
             }
-            answer.push(read(&Row(&cells))?);
+            show(&Row(&cells))?;
         }
-        Ok(answer)
+        Ok(())
     }
 
     /// The bytes it keeps.

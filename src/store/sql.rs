@@ -17,6 +17,7 @@ pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
 pub const EVENTS: &str = include_str!("../../sql/query/events.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
 pub const EVENTS_STATS: &str = include_str!("../../sql/query/events_stats.sql");
+pub const EXPORT: &str = include_str!("../../sql/query/export.sql");
 pub const FUNNEL: &str = include_str!("../../sql/query/funnel.sql");
 pub const GOAL: &str = include_str!("../../sql/query/goal.sql");
 pub const JOURNEY: &str = include_str!("../../sql/query/journey.sql");
@@ -58,6 +59,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("events", EVENTS),
     ("events_series", EVENTS_SERIES),
     ("events_stats", EVENTS_STATS),
+    ("export", EXPORT),
     ("funnel", FUNNEL),
     ("goal", GOAL),
     ("journey", JOURNEY),

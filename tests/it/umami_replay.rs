@@ -9,9 +9,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
 
 use crate::http::{Answer, Client, Request};
 use crate::process::{PASSWORD, Server};
@@ -227,10 +230,29 @@ impl<'a> Replay<'a> {
         }
         let mut found = Vec::new();
         if let Some(theirs) = recorded.get("json") {
+            let (theirs, json) = (&unpacked(theirs), &unpacked(json));
             self.same_ids.differences(theirs, json, "$", &mut found);
         }
         found
     }
+}
+
+/// An exported zip as the rows of its files, each a value and a figure; everything else as it is.
+fn unpacked(answer: &Value) -> Value {
+    let Some(text) = answer["zip"].as_str() else { return answer.clone() };
+    let bytes = STANDARD.decode(text).expect("base64");
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("a zip");
+    let mut files = Map::new();
+    for index in 0..zip.len() {
+        let file = zip.by_index(index).expect("a file");
+        let name = file.name().to_owned();
+        let mut reader = csv::Reader::from_reader(file);
+        let lines = reader.records().map(|line| line.expect("a line"));
+        let rows = lines.map(|line| json!({ "x": line[0], "y": line[1] })).collect();
+        files.insert(name, rows);
+    }
+    assert!(!files.is_empty(), "the zip is empty");
+    Value::Object(files)
 }
 
 /// Generated ids: which of ours stands for which of theirs, one to one over the whole run.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod events;
+mod export;
 mod filters;
 mod metrics;
 mod pageviews;
@@ -14,6 +15,8 @@ mod values;
 
 use std::sync::Arc;
 
+use actix_web::body::MessageBody;
+use actix_web::dev::ServiceResponse;
 use actix_web::{App, test, web};
 use serde_json::Value;
 use sumimi::api;
@@ -148,7 +151,34 @@ impl TestApp {
         rows.iter().map(|row| pair(row).unwrap_or_else(|| panic!("{path}: {row}"))).collect()
     }
 
-    async fn ask(&self, mut request: test::TestRequest, with_token: bool) -> (u16, Value) {
+    async fn ask(&self, request: test::TestRequest, with_token: bool) -> (u16, Value) {
+        let (status, body) = self.ask_for_bytes(request, with_token).await;
+        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    /// Asks with a token for what is not JSON.
+    pub async fn bytes(&self, path: &str) -> (u16, Vec<u8>) {
+        self.ask_for_bytes(test::TestRequest::get().uri(path), true).await
+    }
+
+    /// The beginning of an answer whose body nobody has read.
+    pub async fn response(&self, path: &str) -> ServiceResponse<impl MessageBody> {
+        self.begin(test::TestRequest::get().uri(path), true).await
+    }
+
+    async fn ask_for_bytes(&self, request: test::TestRequest, with_token: bool) -> (u16, Vec<u8>) {
+        let response = self.begin(request, with_token).await;
+        let status = response.status().as_u16();
+        let body =
+            test::try_read_body(response).await.unwrap_or_else(|_| panic!("the body is cut off"));
+        (status, body.to_vec())
+    }
+
+    async fn begin(
+        &self,
+        mut request: test::TestRequest,
+        with_token: bool,
+    ) -> ServiceResponse<impl MessageBody> {
         let app = test::init_service(
             App::new()
                 .app_data(web::Data::from(Arc::clone(&self.auth)))
@@ -161,10 +191,7 @@ impl TestApp {
         if with_token {
             request = request.insert_header(("authorization", format!("Bearer {}", self.token)));
         }
-        let response = test::call_service(&app, request.to_request()).await;
-        let status = response.status().as_u16();
-        let body = test::read_body(response).await;
-        (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+        test::call_service(&app, request.to_request()).await
     }
 }
 

@@ -35,6 +35,7 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         "offset",
         "names_max",
         "session_id",
+        "first_id",
         "steps",
         "window_ms",
     ];
