@@ -30,13 +30,13 @@ use crate::identity::{Identity, Rotation, SaltCache, Visitor};
 use crate::limits;
 use crate::ring::{Pending, Producer};
 use crate::telemetry::Telemetry;
-use crate::websites::{Directory, Website};
+use crate::websites::{Directory, LinkKind, Website};
 
 /// What all workers share.
 pub struct Shared {
     pub gate: Gate,
     pub telemetry: Arc<Telemetry>,
-    directory: Arc<Directory>,
+    pub(super) directory: Arc<Directory>,
     identity: Identity,
     trusted: Networks,
     blocked: Networks,
@@ -189,6 +189,19 @@ impl Worker {
         })
     }
 
+    /// One message that somebody's request for a short address amounts to.
+    pub fn visit(
+        &mut self,
+        shared: &Shared,
+        request: &HttpRequest,
+        mut ticket: Ticket,
+        message: &Message<'_, '_>,
+    ) -> Outcome {
+        let sender = Sender::new(request, shared);
+        let receipt = self.lines.store(shared, &sender, &mut ticket, message);
+        receipt.map_or_else(|outcome| outcome, Outcome::Stored)
+    }
+
     /// An array of messages, an outcome for each.
     ///
     /// # Errors
@@ -229,27 +242,26 @@ impl Lines {
         ticket: &mut Ticket,
         value: Value<'_, '_>,
     ) -> Outcome {
-        match self.try_accept(shared, sender, ticket, value) {
-            Ok(receipt) => Outcome::Stored(receipt),
-            Err(outcome) => outcome,
-        }
+        let receipt = match Message::read(value) {
+            Ok(message) => self.store(shared, sender, ticket, &message),
+            Err(error) => Err(Outcome::Error(ApiError::bad_request(error.0))),
+        };
+        receipt.map_or_else(|outcome| outcome, Outcome::Stored)
     }
 
-    fn try_accept(
+    fn store(
         &mut self,
         shared: &Shared,
         sender: &Sender<'_>,
         ticket: &mut Ticket,
-        value: Value<'_, '_>,
+        message: &Message<'_, '_>,
     ) -> Result<Receipt, Outcome> {
-        let bad = |text: Cow<'static, str>| Outcome::Error(ApiError::bad_request(text));
-        let message = Message::read(value).map_err(|error| bad(error.0))?;
+        let bad = |text: &str| Outcome::Error(ApiError::bad_request(text));
         let payload = &message.payload;
         self.urls.clear();
-        let urls = Urls::read(&message, shared.rules, &mut self.urls)
-            .map_err(|_| bad("payload.url, payload.referrer: Invalid URL.".into()))?;
-        let website =
-            website(payload.target, &shared.directory).map_err(|text| bad(text.into()))?;
+        let urls = Urls::read(message, shared.rules, &mut self.urls)
+            .map_err(|_| bad("payload.url, payload.referrer: Invalid URL."))?;
+        let website = website(payload.target, &shared.directory).map_err(bad)?;
         shared.gate.settle(*ticket, website.key).map_err(Outcome::Refused)?;
         // The first message of a batch speaks for the others, which pay for themselves.
         *ticket = Ticket::Part;
@@ -295,7 +307,7 @@ impl Lines {
         };
         fill_client(&mut event, payload, &client, &place, &self.urls);
         let urls = urls.texts(&self.urls);
-        fill_kind(&mut event, &message, &urls);
+        fill_kind(&mut event, message, &urls);
         let data = payload.data.filter(|_| message.kind != Type::Performance);
         let has_money = event.kind == EventKind::Custom;
         (event.revenue, event.data) = self.data.read(data, has_money);
@@ -336,9 +348,12 @@ fn explicit_time(timestamp_ms: Option<i64>, now_ms: i64) -> Option<i64> {
 fn website(target: Option<Target>, directory: &Directory) -> Result<Website, &'static str> {
     match target {
         Some(Target::Website(id)) => directory.get(id).ok_or("Website not found."),
-        // Links and pixels do not exist here yet, so no id is one of them.
-        Some(Target::Link(_)) => Err("Link not found."),
-        Some(Target::Pixel(_)) => Err("Pixel not found."),
+        Some(Target::Link(id)) => {
+            directory.link(LinkKind::Link, id).map(|link| link.subject).ok_or("Link not found.")
+        }
+        Some(Target::Pixel(id)) => {
+            directory.link(LinkKind::Pixel, id).map(|link| link.subject).ok_or("Pixel not found.")
+        }
         None => Err("Exactly one of website, link, or pixel must be provided"),
     }
 }

@@ -1,7 +1,7 @@
 //! The columns of an event out of a message: what its addresses, its sender and its kind say. Pure; everything is cut
 //! to its column's length on a character boundary.
 
-use super::payload::{Message, Payload, Type, cut};
+use super::payload::{Message, Payload, Target, Type, cut};
 use crate::enrich::channel::{Landing, channel};
 use crate::enrich::geo::Place;
 use crate::enrich::page_url::{self, PathRules, Piece, Referrer, Scratch};
@@ -95,6 +95,8 @@ pub fn fill_kind<'e>(event: &mut Event<'e>, message: &Message<'_, 'e>, urls: &Ur
     event.kind = match message.kind {
         Type::Identify => EventKind::Identify,
         Type::Performance => EventKind::Performance,
+        Type::Event if matches!(payload.target, Some(Target::Link(_))) => EventKind::Link,
+        Type::Event if matches!(payload.target, Some(Target::Pixel(_))) => EventKind::Pixel,
         Type::Event if payload.name.is_some_and(|name| !name.is_empty()) => EventKind::Custom,
         Type::Event => EventKind::PageView,
     };

@@ -1,5 +1,6 @@
-//! The HTTP edge of the write side: `/api/send`, `/api/batch` and the configured twin of `/api/send`. Nothing here
-//! but the steps in order: gate, body, parse, accept, answer. `accept` makes one event of one message.
+//! The HTTP edge of the write side: `/api/send`, `/api/batch`, the configured twin of `/api/send`, and the short
+//! addresses of links and pixels (`visit.rs`). Nothing here but the steps in order: gate, body, parse, accept, answer.
+//! `accept` makes one event of one message.
 //!
 //! Each worker owns an [`Intake`]: its ring's producer and its buffers, reused for every request, so that a request
 //! waits for no other worker and our own code allocates nothing between the body and the ring. The server asks
@@ -15,6 +16,7 @@ pub mod gate;
 pub mod pace;
 pub mod payload;
 pub mod receipt;
+mod visit;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,6 +26,7 @@ use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};
 
 use crate::ring::Producer;
+use crate::websites::LinkKind;
 use accept::{Outcome, Worker};
 use answer::Answers;
 use gate::{Refusal, Ticket};
@@ -37,6 +40,8 @@ pub enum Route {
     Send,
     /// An array of messages; one that is wrong does not stop the others.
     Batch,
+    /// Nothing: a link or pixel is asked for, and the path ends in its slug.
+    Visit(LinkKind),
 }
 
 /// One worker's side of the intake.
@@ -44,6 +49,8 @@ pub struct Intake {
     shared: Arc<Shared>,
     worker: RefCell<Worker>,
     answers: RefCell<Answers>,
+    base_path: String,
+    /// Whole paths; of visits all but the slug.
     routes: Vec<(String, Route)>,
 }
 
@@ -59,23 +66,37 @@ impl Intake {
     ) -> Self {
         let paths = [("/api/send", Route::Send), ("/api/batch", Route::Batch)];
         let paths = paths.into_iter().chain(collect_path.map(|path| (path, Route::Send)));
+        let paths = paths
+            .chain([("/q/", Route::Visit(LinkKind::Link)), ("/p/", Route::Visit(LinkKind::Pixel))]);
         Self {
             worker: RefCell::new(Worker::new(producer)),
             answers: RefCell::default(),
             routes: paths.map(|(path, route)| (format!("{base_path}{path}"), route)).collect(),
+            base_path: base_path.to_owned(),
             shared,
         }
     }
 
     /// The paths that are the intake's, whatever the method.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.routes.iter().map(|(path, _)| path.as_str())
+    pub fn paths(&self) -> impl Iterator<Item = String> {
+        self.routes.iter().map(|(path, route)| match route {
+            Route::Visit(_) => format!("{path}{{slug}}"),
+            Route::Send | Route::Batch => path.clone(),
+        })
     }
 
     /// Whether a request is for the intake.
     #[must_use]
     pub fn route(&self, method: &Method, path: &str) -> Option<Route> {
-        let is_ours = |(name, _): &&(String, Route)| *method == Method::POST && name == path;
+        let is_ours = |(name, route): &&(String, Route)| match route {
+            Route::Send | Route::Batch => *method == Method::POST && name == path,
+            Route::Visit(_) => {
+                let slug = path.strip_prefix(name.as_str()).unwrap_or_default();
+                !slug.is_empty()
+                    && !slug.contains('/')
+                    && (*method == Method::GET || *method == Method::HEAD)
+            }
+        };
         self.routes.iter().find(is_ours).map(|(_, route)| *route)
     }
 
@@ -86,7 +107,10 @@ impl Intake {
         request: &HttpRequest,
         payload: Payload,
     ) -> HttpResponse {
-        let admitted = self.admit(request);
+        if let Route::Visit(kind) = route {
+            return self.visit(kind, request).await;
+        }
+        let admitted = self.admit(body::is_short(request));
         let body = match admitted {
             Ok(ticket) => {
                 let body = body::read(request, payload, &self.shared.gate).await;
@@ -96,7 +120,7 @@ impl Intake {
         };
         match (body, route) {
             (Err(outcome), _) => self.say(&outcome),
-            (Ok((body, ticket)), Route::Send) => {
+            (Ok((body, ticket)), Route::Send | Route::Visit(_)) => {
                 let outcome = self.worker.borrow_mut().send(&self.shared, request, ticket, &body);
                 let settled = self.settled(std::slice::from_ref(&outcome)).await;
                 self.say(&settled.map_or_else(Outcome::Refused, |()| outcome))
@@ -118,8 +142,8 @@ impl Intake {
         }
     }
 
-    /// What is asked before the body is read.
-    fn admit(&self, request: &HttpRequest) -> Result<Ticket, Refusal> {
+    /// What is asked before the body is read. `may_look`: whether it is cheap to know which website it is about.
+    fn admit(&self, may_look: bool) -> Result<Ticket, Refusal> {
         if self.shared.telemetry.disk_low.get() == 1 {
             return Err(Refusal::Disk);
         }
@@ -127,7 +151,7 @@ impl Intake {
             return Err(Refusal::RingFull);
         }
         match self.shared.gate.admit() {
-            Ticket::ByWebsite if !body::is_short(request) => Err(Refusal::Rate),
+            Ticket::ByWebsite if !may_look => Err(Refusal::Rate),
             ticket => Ok(ticket),
         }
     }

@@ -29,4 +29,5 @@ mod tracker;
 mod umami_clients;
 mod umami_replay;
 mod users;
+mod visits;
 mod websites;
