@@ -153,6 +153,11 @@ pub const LINKS_MAX: usize = 10_000;
 pub const LINK_NAME_CHARS_MAX: usize = 100;
 pub const LINK_SLUG_CHARS_MAX: usize = 100;
 pub const LINK_URL_BYTES_MAX: usize = 500;
+/// Boards of one user, characters of their names and descriptions, bytes of what is on one.
+pub const BOARDS_PER_USER_MAX: i64 = 1_000;
+pub const BOARD_NAME_CHARS_MAX: usize = 200;
+pub const BOARD_DESCRIPTION_CHARS_MAX: usize = 500;
+pub const BOARD_BYTES_MAX: usize = 32 << 10;
 /// Bytes of a website's replay settings, which are kept for their sender and not acted upon.
 pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
 /// Rows of one page of a list when no size is asked for, and at most.

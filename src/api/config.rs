@@ -14,7 +14,7 @@ async fn config() -> HttpResponse {
         "privateMode": false,
         "telemetryDisabled": true,
         "updatesDisabled": false,
-        "sessionDeletionEnabled": false,
+        "sessionDeletionEnabled": true,
         "currentVersion": true,
         "trackerScriptName": "script.js",
         "faviconUrl": "",

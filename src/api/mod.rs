@@ -4,6 +4,7 @@
 //! `auth` for the website, ask the readers, answer. It never sees the intake, the ring or the engine.
 
 pub mod active;
+pub mod boards;
 pub mod cells;
 pub mod charts;
 pub mod column;
@@ -61,6 +62,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(websites::routes)
         .configure(users::routes)
         .configure(links::routes)
+        .configure(boards::routes)
         .configure(segments::routes)
         .configure(reports::routes)
         .service(website("stats").get(stats::stats))

@@ -247,7 +247,9 @@ impl Accounts {
                 return Ok(Err(Refused::LastAdmin));
             }
             let transaction = connection.transaction()?;
-            for table in ["website", "link"] {
+            let sql = "DELETE FROM main.board WHERE kind = 'dashboard' AND user_id = ?::UUID";
+            transaction.execute(sql, [id.to_string()])?;
+            for table in ["website", "link", "board"] {
                 let sql = format!(
                     "UPDATE main.{table} SET user_id = ?::UUID, updated_at = ?
                      WHERE user_id = ?::UUID"

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod answers;
 pub mod append;
+pub mod boards;
 mod columns;
 pub mod links;
 pub mod question;

@@ -222,4 +222,10 @@ async fn a_lost_password_is_replaced_from_the_shell_while_the_server_is_stopped(
 async fn the_configuration_is_public() {
     let (status, body) = House::new().get("/api/config", "").await;
     assert_eq!((status, &body["cloudMode"]), (200, &json!(false)));
+    for field in ["privateMode", "telemetryDisabled", "updatesDisabled", "sessionDeletionEnabled"] {
+        assert!(body[field].is_boolean(), "{field}");
+    }
+    for field in ["faviconUrl", "linksUrl", "pixelsUrl", "trackerScriptName"] {
+        assert!(body[field].is_string(), "{field}");
+    }
 }

@@ -12,6 +12,7 @@ mod app;
 mod auth;
 mod bad_input;
 mod bench;
+mod boards;
 mod browser;
 mod chromium;
 mod disk_full;
