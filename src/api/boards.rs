@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::page::Page;
 use super::websites::{check_length, uuid};
-use crate::auth::{Auth, Bearer, Caller, Owner};
+use crate::auth::{Auth, Bearer, Caller};
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::boards::{Board, BoardContent, OPEN};
@@ -81,10 +81,15 @@ async fn create(body: web::Json<Body>, (bearer, auth, store): Parts) -> Answer {
     let user = body.user_id.as_deref().map(|id| uuid("userId", id)).transpose()?;
     let team = body.team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
     let content = body.content()?;
-    let (_, owner) = auth.creator(&bearer, Owner { user, team })?;
-    let user = owner.user.filter(|id| auth.accounts().by_id(*id).is_some());
-    let user =
-        user.ok_or_else(|| ApiError::bad_request("Invalid userId: there is no such user"))?;
+    let caller = auth.caller(&bearer)?;
+    let user = user.unwrap_or(caller.user_id);
+    // There is no team that anybody could belong to.
+    if team.is_some() || !caller.may_change() || !may_see(&caller, Some(user)) {
+        return Err(ApiError::unauthorized());
+    }
+    if auth.accounts().by_id(user).is_none() {
+        return Err(ApiError::bad_request("Invalid userId: there is no such user"));
+    }
     keep(store, user, content).await
 }
 
@@ -92,7 +97,7 @@ async fn show(id: web::Path<String>, (bearer, auth, store): Parts) -> Answer {
     let caller = auth.caller(&bearer)?;
     let board = find(&store, &id).await?;
     match board {
-        Some(board) if auth.may_see(&caller, owner(&board)) => {
+        Some(board) if may_see(&caller, board.user_id) => {
             Ok(HttpResponse::Ok().json(answer(&board)))
         }
         // As with websites: null for an admin, and no sign of its existence for others.
@@ -162,14 +167,17 @@ async fn find(store: &web::Data<Store>, id: &str) -> Result<Option<Board>, ApiEr
 async fn to_change((bearer, auth, store): &Parts, id: &str) -> Result<(Caller, Board), ApiError> {
     let caller = auth.caller(bearer)?;
     match find(store, id).await? {
-        Some(board) if auth.may_change(&caller, owner(&board)) => Ok((caller, board)),
+        Some(board) if caller.may_change() && may_see(&caller, board.user_id) => {
+            Ok((caller, board))
+        }
         None if caller.is_admin() => Err(ApiError::NotFound),
         _ => Err(ApiError::unauthorized()),
     }
 }
 
-fn owner(board: &Board) -> Owner {
-    Owner { user: board.user_id, team: board.team_id }
+/// Whether a caller may see what belongs to a user.
+fn may_see(caller: &Caller, user: Option<Uuid>) -> bool {
+    caller.is_admin() || user == Some(caller.user_id)
 }
 
 fn answer(board: &Board) -> Value {

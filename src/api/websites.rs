@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use uuid::{Uuid, Variant};
 
 use super::page::Page;
-use crate::auth::{Auth, Bearer, Owner};
+use crate::auth::{Auth, Bearer};
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::websites::{NewWebsite, Refused, WebsiteChange, WebsiteRow};
@@ -111,7 +111,11 @@ async fn create(
     check_length("shareId", share_id.as_deref(), limits::SHARE_ID_CHARS_MAX)?;
     let id = id.as_deref().map(|id| uuid("id", id)).transpose()?;
     let team_id = team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
-    let (caller, _) = auth.creator(&bearer, Owner { user: None, team: team_id })?;
+    let caller = auth.caller(&bearer)?;
+    // There is no team that anybody could belong to.
+    if team_id.is_some() || !caller.may_change() {
+        return Err(ApiError::unauthorized());
+    }
     let new = NewWebsite {
         id: id.unwrap_or_else(Uuid::new_v4),
         name,
