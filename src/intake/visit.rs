@@ -2,9 +2,9 @@
 //! event of the link or pixel, through the same gate and ring as everything else.
 //!
 //! Whoever follows a link arrives, also when the visit cannot be counted just then (the refusal is, like any other); a
-//! pixel is there for the figures only and answers 503 as `/api/send` does. Robots and `HEAD` get the answer and are
-//! not counted. A link leads to its own address and nowhere else: nothing that the visitor sent becomes part of it. No
-//! answer may be kept, or later visits would not come here.
+//! pixel is there for the figures only and answers 503 as `/api/send` does. Robots, `HEAD` and what a browser fetches
+//! in advance get the answer and are not counted. A link leads to its own address and nowhere else: nothing that the
+//! visitor sent becomes part of it. No answer may be kept, or later visits would not come here.
 
 use actix_web::http::Method;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, LOCATION, REFERER};
@@ -32,7 +32,7 @@ impl Intake {
         let Some(link) = self.shared.directory.link_of_slug(kind, &slug) else {
             return ApiError::NotFound.error_response();
         };
-        if request.method() != Method::HEAD
+        if is_visit(request)
             && let Err(refusal) = self.count_visit(&link, request).await
         {
             self.count(&Outcome::Refused(refusal));
@@ -79,6 +79,16 @@ impl Intake {
         }
         self.settled(std::slice::from_ref(&outcome)).await
     }
+}
+
+/// Whether somebody is there who sees the answer: nobody is when a program asks for the head alone, or when a browser
+/// prepares for a click that may never come (it asks again after one, since no answer may be kept).
+fn is_visit(request: &HttpRequest) -> bool {
+    let is_in_advance = ["sec-purpose", "purpose"].iter().any(|name| {
+        let purpose = request.headers().get(*name).and_then(|value| value.to_str().ok());
+        purpose.is_some_and(|purpose| purpose.contains("prefetch"))
+    });
+    request.method() != Method::HEAD && !is_in_advance
 }
 
 /// To where a link leads, written as it goes into a header. It was checked when it was given.

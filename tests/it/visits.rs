@@ -91,13 +91,14 @@ fn a_link_leads_on_and_a_pixel_is_a_picture_and_both_are_counted() {
 }
 
 #[test]
-fn robots_and_heads_are_led_on_and_not_counted() {
+fn robots_heads_and_fetches_in_advance_are_led_on_and_not_counted() {
     let (mut server, link, pixel) = start(&[("SUMIMI_IGNORE_IP", "203.0.113.9")], "");
     let robot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
     for (path, status) in [("/q/one", 307), ("/p/one", 200)] {
         let head = Request::new("HEAD", path).header("user-agent", AGENT);
         let blocked = visit(path).header("x-forwarded-for", "203.0.113.9");
-        for request in [Request::get(path).header("user-agent", robot), head, blocked] {
+        let ahead = visit(path).header("sec-purpose", "prefetch;prerender");
+        for request in [Request::get(path).header("user-agent", robot), head, blocked, ahead] {
             let answer = server.send(&request);
             assert_eq!(answer.status, status, "{} {path}", request.method);
             assert_eq!(answer.header("location").is_some(), status == 307);
