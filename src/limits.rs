@@ -119,6 +119,11 @@ pub const EXPORT_STALL_MS_MAX: u64 = 30_000;
 pub const EXPORT_MS_MAX: u64 = 2 * 3_600_000;
 /// How often a piece is asked for while the store is busy, a second apart.
 pub const EXPORT_TRIES_MAX: u32 = 10;
+/// Properties of all events of one page; a page with more is refused.
+pub const PAGE_PROPERTIES_MAX: usize = 20_000;
+/// Names of properties in one answer, and values of properties.
+pub const PROPERTY_NAMES_MAX: i64 = 500;
+pub const PROPERTY_VALUES_MAX: i64 = 100;
 /// A visitor counts as active this long after an event.
 pub const ACTIVE_MS: i64 = 5 * 60_000;
 

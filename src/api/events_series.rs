@@ -29,7 +29,7 @@ impl Params {
 }
 
 /// No more names than the rows of an answer have room for.
-fn names_max(unit: Unit, paging: Paging) -> i64 {
+pub(super) fn names_max(unit: Unit, paging: Paging) -> i64 {
     let buckets_max = match unit {
         Unit::Minute => 62,
         Unit::Hour => 750,

@@ -9,7 +9,9 @@ pub mod cells;
 pub mod charts;
 pub mod column;
 pub mod config;
+pub mod data_series;
 pub mod daterange;
+pub mod event_data;
 pub mod events;
 pub mod events_series;
 pub mod events_stats;
@@ -65,6 +67,8 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(boards::routes)
         .configure(segments::routes)
         .configure(reports::routes)
+        .configure(event_data::routes)
+        .configure(data_series::routes)
         .service(website("stats").get(stats::stats))
         .service(website("pageviews").get(pageviews::pageviews))
         .service(website("metrics").get(metrics::metrics))

@@ -114,6 +114,16 @@ pub struct Paged<T> {
     pub search: Option<String>,
 }
 
+impl<T> Paged<T> {
+    /// The same page of other rows.
+    #[must_use]
+    pub fn map<U>(self, other: impl FnMut(T) -> U) -> Paged<U> {
+        let Self { data, count, page, page_size, search } = self;
+        let data = data.into_iter().map(other).collect();
+        Paged { data, count, page, page_size, search }
+    }
+}
+
 fn from_one(name: &str, value: &str) -> Result<i64, ApiError> {
     match value.trim().parse() {
         Ok(number) if number >= 1 => Ok(number),

@@ -14,6 +14,17 @@ pub const ATTRIBUTION_TOTAL: &str = include_str!("../../sql/query/attribution_to
 pub const BREAKDOWN: &str = include_str!("../../sql/query/breakdown.sql");
 pub const CHARTS: &str = include_str!("../../sql/query/charts.sql");
 pub const DATERANGE: &str = include_str!("../../sql/query/daterange.sql");
+pub const EVENT_DATA: &str = include_str!("../../sql/query/event_data.sql");
+pub const EVENT_DATA_DATES: &str = include_str!("../../sql/query/event_data_dates.sql");
+pub const EVENT_DATA_EVENTS: &str = include_str!("../../sql/query/event_data_events.sql");
+pub const EVENT_DATA_FIELDS: &str = include_str!("../../sql/query/event_data_fields.sql");
+pub const EVENT_DATA_NUMBERS: &str = include_str!("../../sql/query/event_data_numbers.sql");
+pub const EVENT_DATA_ONE: &str = include_str!("../../sql/query/event_data_one.sql");
+pub const EVENT_DATA_PROPERTIES: &str = include_str!("../../sql/query/event_data_properties.sql");
+pub const EVENT_DATA_STATS: &str = include_str!("../../sql/query/event_data_stats.sql");
+pub const EVENT_DATA_SUMMARY: &str = include_str!("../../sql/query/event_data_summary.sql");
+pub const EVENT_DATA_TEXTS: &str = include_str!("../../sql/query/event_data_texts.sql");
+pub const EVENT_DATA_VALUES: &str = include_str!("../../sql/query/event_data_values.sql");
 pub const EVENTS: &str = include_str!("../../sql/query/events.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
 pub const EVENTS_STATS: &str = include_str!("../../sql/query/events_stats.sql");
@@ -56,6 +67,17 @@ pub const ALL: &[(&str, &str)] = &[
     ("breakdown", BREAKDOWN),
     ("charts", CHARTS),
     ("daterange", DATERANGE),
+    ("event_data", EVENT_DATA),
+    ("event_data_dates", EVENT_DATA_DATES),
+    ("event_data_events", EVENT_DATA_EVENTS),
+    ("event_data_fields", EVENT_DATA_FIELDS),
+    ("event_data_numbers", EVENT_DATA_NUMBERS),
+    ("event_data_one", EVENT_DATA_ONE),
+    ("event_data_properties", EVENT_DATA_PROPERTIES),
+    ("event_data_stats", EVENT_DATA_STATS),
+    ("event_data_summary", EVENT_DATA_SUMMARY),
+    ("event_data_texts", EVENT_DATA_TEXTS),
+    ("event_data_values", EVENT_DATA_VALUES),
     ("events", EVENTS),
     ("events_series", EVENTS_SERIES),
     ("events_stats", EVENTS_STATS),

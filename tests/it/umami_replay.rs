@@ -31,7 +31,20 @@ const VOLATILE: [&str; 7] =
     ["cache", "token", "createdAt", "updatedAt", "resetAt", "shareId", "timestamp"];
 /// What rows are sorted by, and what tells rows with the same figure apart.
 const FIGURES: [&str; 5] = ["y", "visitors", "total", "views", "count"];
-const LABELS: [&str; 9] = ["x", "name", "t", "value", "country", "city", "tag", "utm", "items"];
+const LABELS: [&str; 12] = [
+    "x",
+    "name",
+    "t",
+    "value",
+    "country",
+    "city",
+    "tag",
+    "utm",
+    "items",
+    "eventName",
+    "propertyName",
+    "propertyValue",
+];
 
 #[test]
 fn answers_as_umami_does_except_where_the_differences_are_named() {
@@ -343,11 +356,16 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Rows with the figure by which they are sorted, those with the same figure in the order of their labels. Rows without
-/// a figure keep their order.
+/// Rows with the figure by which they are sorted, those with the same figure in the order of their labels; properties
+/// of an event by name. Other rows without a figure keep their order.
 fn sort_ties(rows: &[Value]) -> Vec<&Value> {
     let mut sorted: Vec<&Value> = rows.iter().collect();
     let Some(Value::Object(first)) = rows.first() else { return sorted };
+    // Umami gives the properties of an event in whatever order it finds them: two equal events differ.
+    if first.contains_key("dataKey") && !first.contains_key("sessionId") {
+        sorted.sort_by_key(|row| row["dataKey"].to_string());
+        return sorted;
+    }
     let Some(figure) = FIGURES.iter().find(|name| first.contains_key(**name)) else {
         return sorted;
     };
@@ -384,6 +402,16 @@ fn the_comparison_sees_what_it_must_and_overlooks_what_it_may() {
         ),
         (r#"[{"x":"a","y":2}]"#.to_owned(), r#"[{"x":"b","y":2}]"#.to_owned(), false),
         ("[1,2]".to_owned(), "[2,1]".to_owned(), false),
+        (
+            r#"[{"dataKey":"a","v":1},{"dataKey":"b","v":2}]"#.to_owned(),
+            r#"[{"dataKey":"b","v":2},{"dataKey":"a","v":1}]"#.to_owned(),
+            true,
+        ),
+        (
+            r#"[{"dataKey":"a","v":1},{"dataKey":"b","v":2}]"#.to_owned(),
+            r#"[{"dataKey":"b","v":1},{"dataKey":"a","v":2}]"#.to_owned(),
+            false,
+        ),
         (format!(r#"["{a}","{a}"]"#), format!(r#"["{b}","{b}"]"#), true),
         (format!(r#"["{a}","{b}"]"#), format!(r#"["{b}","{b}"]"#), false),
         (format!(r#""{}""#, WEBSITES[0]), format!(r#""{a}""#), false),

@@ -1,6 +1,7 @@
 //! Questions through their routes, over a database of events written here as literal rows.
 
 mod answers;
+mod event_data;
 mod events;
 mod export;
 mod filters;
@@ -47,6 +48,32 @@ pub struct Seed {
     session: u64,
     visit: u64,
     texts: Vec<(&'static str, &'static str)>,
+    data: Vec<(&'static str, Data)>,
+}
+
+/// A property of an event.
+#[derive(Clone)]
+pub enum Data {
+    Text(&'static str),
+    /// As it is written in SQL.
+    Number(&'static str),
+    Flag(bool),
+    /// An ISO time.
+    Date(&'static str),
+    Array(&'static str),
+}
+
+impl Data {
+    /// The columns from `data_type` on.
+    fn columns(&self) -> String {
+        match self {
+            Self::Text(text) => format!("1, '{text}', NULL, NULL"),
+            Self::Number(number) => format!("2, NULL, {number}, NULL"),
+            Self::Flag(value) => format!("3, '{value}', NULL, NULL"),
+            Self::Date(time) => format!("4, '{time}', NULL, {}", at(time)),
+            Self::Array(json) => format!("5, '{json}', NULL, NULL"),
+        }
+    }
 }
 
 /// Milliseconds since 1970 of an ISO time.
@@ -57,7 +84,7 @@ pub fn at(time: &str) -> i64 {
 /// A page view on `example.com`.
 pub fn page(time: &str, session: u64, visit: u64, path: &'static str) -> Seed {
     let texts = vec![("hostname", "example.com"), ("url_path", path), ("url_query", "")];
-    Seed { website_key: 1, at: at(time), kind: 1, session, visit, texts }
+    Seed { website_key: 1, at: at(time), kind: 1, session, visit, texts, data: Vec::new() }
 }
 
 /// A custom event on `/`.
@@ -70,6 +97,31 @@ impl Seed {
         self.texts.retain(|(known, _)| *known != column);
         self.texts.push((column, value));
         self
+    }
+
+    /// With a property.
+    pub fn data(mut self, key: &'static str, value: Data) -> Self {
+        self.data.push((key, value));
+        self
+    }
+
+    fn text(&self, column: &str) -> String {
+        let found = self.texts.iter().find(|(known, _)| *known == column);
+        found.map_or_else(|| "NULL".to_owned(), |(_, text)| format!("'{text}'"))
+    }
+
+    /// The statements that put the event's properties in.
+    fn data_rows(&self, number: usize) -> Vec<String> {
+        let Self { website_key, session, at, .. } = self;
+        let (name, path) = (self.text("event_name"), self.text("url_path"));
+        let row = |(key, value): &(&str, Data)| {
+            let value = value.columns();
+            format!(
+                "INSERT INTO facts.event_data VALUES \
+                 ({website_key}, {number}, {session}, {at}, {name}, {path}, '{key}', {value})"
+            )
+        };
+        self.data.iter().map(row).collect()
     }
 
     pub fn kind(self, kind: u8) -> Self {
@@ -205,16 +257,20 @@ fn write(data_dir: &std::path::Path, seeds: &[Seed], statements: &[&str]) {
         let marks = ", ?".repeat(seed.texts.len());
         let insert = format!(
             "INSERT INTO facts.event (website_key, event_id, session_id, visit_id, created_at, event_type, \
-             has_data, {}) VALUES ({}, {number}, {}, {}, {}, {}, false{marks})",
+             has_data, {}) VALUES ({}, {number}, {}, {}, {}, {}, {}{marks})",
             names.join(", "),
             seed.website_key,
             seed.session,
             seed.visit,
             seed.at,
-            seed.kind
+            seed.kind,
+            !seed.data.is_empty()
         );
         let values = seed.texts.iter().map(|(_, value)| value);
         connection.execute(&insert, duckdb::params_from_iter(values)).expect("inserts");
+        for statement in seed.data_rows(number) {
+            connection.execute_batch(&statement).expect("inserts");
+        }
     }
     for statement in statements {
         connection.execute_batch(statement).expect("inserts");

@@ -38,6 +38,9 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         "first_id",
         "steps",
         "window_ms",
+        "event_id",
+        "rows_max",
+        "data_type",
     ];
     let texts = [
         ("unit", "day"),
@@ -51,6 +54,8 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         ("currency", "EUR"),
         ("start_step", "/"),
         ("end_step", "/"),
+        ("event_name", "order"),
+        ("property_name", "price"),
     ];
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("--"));
     let body: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -64,9 +69,8 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
     for word in numbers.into_iter().filter(|word| mentions(word)) {
         question = question.bind(word, 1_i64);
     }
-    for word in
-        ["custom", "by_country", "first", "by_length"].into_iter().filter(|word| mentions(word))
-    {
+    let flags = ["custom", "by_country", "first", "by_length", "by_value", "is_array"];
+    for word in flags.into_iter().filter(|word| mentions(word)) {
         question = question.bind(word, true);
     }
     for (word, value) in texts.into_iter().filter(|(word, _)| mentions(word)) {

@@ -1,0 +1,64 @@
+-- How many custom events of one name have each value of a property, by bucket of local time. Only buckets with rows.
+-- Parameters: $website_key UINTEGER, $start_at and $end_at BIGINT (ms since 1970 UTC, both inclusive), $event_name and
+-- $property_name VARCHAR, $unit VARCHAR, $zone_since, $zone_until and $zone_offset (as in pageviews.sql),
+-- $is_array BOOLEAN: false for texts and booleans, true for the elements of arrays, each once an event; $names_max
+-- BIGINT: only so many values, the most frequent ones, ties in the order of the alphabet.
+-- Rows: value, label of the bucket's local start, events; by time, then by value.
+WITH zone AS (
+    SELECT
+        unnest($zone_since::BIGINT[]) AS since,
+        unnest($zone_until::BIGINT[]) AS until,
+        unnest($zone_offset::BIGINT[]) AS offset_ms
+),
+
+matched AS (
+    SELECT event_id
+    FROM facts.event
+    WHERE website_key = $website_key
+        AND created_at BETWEEN $start_at AND $end_at
+        AND has_data
+        AND event_type = 2
+        AND event_name = $event_name
+        /*:filters*/
+),
+
+property AS (
+    SELECT
+        created_at,
+        unnest(CASE
+            WHEN NOT $is_array THEN [string_value]
+            WHEN json_valid(string_value) THEN list_distinct(json_extract_string(string_value, '$[*]'))
+        END) AS value
+    FROM facts.event_data
+    SEMI JOIN matched USING (event_id)
+    WHERE website_key = $website_key
+        AND created_at BETWEEN $start_at AND $end_at
+        AND data_key = $property_name
+        AND CASE WHEN $is_array THEN data_type = 5 ELSE data_type IN (1, 3) END
+),
+
+bucket AS (
+    SELECT
+        value,
+        date_trunc($unit, epoch_ms(created_at + zone.offset_ms)) AS starts,
+        count(*) AS events
+    FROM property
+    INNER JOIN zone ON created_at >= zone.since AND created_at < zone.until
+    GROUP BY value, starts
+),
+
+frequent AS (
+    SELECT value
+    FROM bucket
+    GROUP BY value
+    ORDER BY sum(events) DESC, value
+    LIMIT $names_max
+)
+
+SELECT
+    bucket.value,
+    strftime(bucket.starts, '%Y-%m-%d %H:%M:%S') AS label,
+    bucket.events
+FROM bucket
+INNER JOIN frequent USING (value)
+ORDER BY bucket.starts, bucket.value;
