@@ -107,13 +107,17 @@ pub const CHART_MS_MAX: i64 = 366 * 24 * 3_600_000;
 /// Events of one session's activity, and properties of one session.
 pub const ACTIVITY_ROWS_MAX: i64 = 500;
 pub const PROPERTY_ROWS_MAX: i64 = 1_000;
-/// Exports of events at a time, the events of one of their pieces (one with properties counts as four), and what an
-/// export may need: the rows of a piece and what is made of them.
+/// Exports of events at a time, the events that are cut into pieces at once, the bytes of a piece (one event more or
+/// less), and what an export may need: the rows of a piece and what is made of them.
 pub const EXPORTS_MAX: usize = 2;
-pub const EXPORT_PIECE_ROWS: i64 = 256;
+pub const EXPORT_EVENTS: i64 = 4_096;
+pub const EXPORT_PIECE_BYTES: i64 = 1 << 20;
 pub const EXPORT_BYTES: usize = 6 << 20;
 /// A piece is handed to the client in parts of this size, of which two may wait for it.
 pub const EXPORT_PART_BYTES: usize = 32 << 10;
+/// A row group of a Parquet file is written out beyond this, and a page of one of its columns.
+pub const EXPORT_GROUP_BYTES: usize = 2 << 20;
+pub const EXPORT_PAGE_BYTES: usize = 64 << 10;
 /// An export whose client takes no part for so long is given up, and one that takes longer than this altogether.
 pub const EXPORT_STALL_MS_MAX: u64 = 30_000;
 pub const EXPORT_MS_MAX: u64 = 2 * 3_600_000;

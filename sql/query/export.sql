@@ -1,47 +1,17 @@
--- A piece of the events of a range, whole, oldest first; those of one time in the order of their ids. The next piece
--- begins behind the last row of this one; the one without rows is the end.
--- Parameters: $website_key UINTEGER, $start_at and $end_at BIGINT (ms since 1970 UTC, both inclusive), $first_id UBIGINT
--- (of the events at $start_at, those from here on), $limit BIGINT. An event with properties, which may be long, takes
--- the place of four, so that a piece is small whatever is in it. The piece is found by time and id alone, and only then
--- read whole.
+-- A piece of the events of a range, whole, oldest first; those of one time in the order of their ids.
+-- Parameters: $website_key UINTEGER, $start_at and $end_at BIGINT (ms since 1970 UTC, both inclusive), $first_id and
+-- $last_id UBIGINT (of the events at $start_at and at $end_at, those between them). The ends are those that
+-- export_pieces.sql found, so that only the row groups of the piece are read.
 -- Rows: the event's columns, then its properties as one JSON object or NULL. The names and kinds of the columns stand in
 -- src/api/export/columns.rs.
-WITH page AS (
-    SELECT
-        created_at,
-        event_id,
-        has_data
+WITH whole AS (
+    SELECT *
     FROM facts.event
     WHERE website_key = $website_key
         AND created_at BETWEEN $start_at AND $end_at
         AND (created_at > $start_at OR event_id >= $first_id)
+        AND (created_at < $end_at OR event_id <= $last_id)
         /*:filters*/
-    ORDER BY created_at, event_id
-    LIMIT $limit
-),
-
-weighed AS (
-    SELECT
-        created_at,
-        event_id,
-        sum(CASE WHEN has_data THEN 4 ELSE 1 END) OVER (ORDER BY created_at, event_id) AS weight
-    FROM page
-),
-
-piece AS (
-    SELECT
-        created_at,
-        event_id
-    FROM weighed
-    WHERE weight <= greatest($limit, 4)
-),
-
-whole AS (
-    SELECT *
-    FROM facts.event
-    SEMI JOIN piece USING (created_at, event_id)
-    WHERE website_key = $website_key
-        AND created_at BETWEEN $start_at AND $end_at
 ),
 
 property AS (
@@ -58,7 +28,7 @@ property AS (
             END
         )::VARCHAR AS properties
     FROM facts.event_data
-    SEMI JOIN piece USING (created_at, event_id)
+    SEMI JOIN whole USING (event_id)
     WHERE website_key = $website_key
         AND created_at BETWEEN $start_at AND $end_at
     GROUP BY event_id

@@ -29,6 +29,7 @@ pub const EVENTS: &str = include_str!("../../sql/query/events.sql");
 pub const EVENTS_SERIES: &str = include_str!("../../sql/query/events_series.sql");
 pub const EVENTS_STATS: &str = include_str!("../../sql/query/events_stats.sql");
 pub const EXPORT: &str = include_str!("../../sql/query/export.sql");
+pub const EXPORT_PIECES: &str = include_str!("../../sql/query/export_pieces.sql");
 pub const FUNNEL: &str = include_str!("../../sql/query/funnel.sql");
 pub const GOAL: &str = include_str!("../../sql/query/goal.sql");
 pub const JOURNEY: &str = include_str!("../../sql/query/journey.sql");
@@ -82,6 +83,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("events_series", EVENTS_SERIES),
     ("events_stats", EVENTS_STATS),
     ("export", EXPORT),
+    ("export_pieces", EXPORT_PIECES),
     ("funnel", FUNNEL),
     ("goal", GOAL),
     ("journey", JOURNEY),

@@ -1,7 +1,9 @@
 //! `GET /api/websites/{website}/export`: without `format` the seven tables that Umami's clients know, as CSV files in a
-//! zip in a JSON text; with `format=csv` or `ndjson` the events themselves, as many as there are ([`stream`]).
+//! zip in a JSON text; with `format=csv`, `ndjson` or `parquet` the events themselves, as many as there are (see
+//! `stream.rs`).
 
 mod columns;
+mod parquet;
 mod stream;
 mod text;
 
@@ -16,6 +18,7 @@ use serde_json::json;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use self::columns::{COLUMNS, Cell};
+use self::parquet::Parquet;
 use self::stream::{Encoder, Export, Source};
 use self::text::{Csv, Ndjson};
 use super::Asked;
@@ -40,6 +43,7 @@ const FILES: [(&str, Metric); 7] = [
 enum Format {
     Csv,
     Ndjson,
+    Parquet,
 }
 
 impl Format {
@@ -47,7 +51,8 @@ impl Format {
         match name {
             "csv" => Ok(Self::Csv),
             "ndjson" => Ok(Self::Ndjson),
-            _ => Err(ApiError::bad_request("Invalid format: expected csv or ndjson")),
+            "parquet" => Ok(Self::Parquet),
+            _ => Err(ApiError::bad_request("Invalid format: expected csv, ndjson or parquet")),
         }
     }
 
@@ -55,6 +60,7 @@ impl Format {
         Ok(match self {
             Self::Csv => Box::new(Csv::new(COLUMNS.iter().map(|(name, _)| *name))?),
             Self::Ndjson => Box::new(Ndjson::default()),
+            Self::Parquet => Box::new(Parquet::new()?),
         })
     }
 
@@ -63,6 +69,7 @@ impl Format {
         match self {
             Self::Csv => ("csv", "text/csv; charset=utf-8"),
             Self::Ndjson => ("ndjson", "application/x-ndjson"),
+            Self::Parquet => ("parquet", "application/vnd.apache.parquet"),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Long answers: the events of a range, piece by piece, in memory that does not grow with their number.
 //!
 //! What must stay true: no connection of the readers is held while the client reads; each piece is a question of its
-//! own, with its own deadline, that begins behind the last event of the one before. A client that takes nothing for
+//! own, with its own deadline, that begins behind the last event of the one before; where pieces end is asked first, so
+//! that one is as large as its bytes allow. A client that takes nothing for
 //! `limits::EXPORT_STALL_MS_MAX`, or is not done after `limits::EXPORT_MS_MAX`, loses its place among the
 //! `limits::EXPORTS_MAX`; one that goes away stops the question. An answer that ends before its time ends with an error
 //! of the transfer, so that nobody takes a part for the whole.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +21,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 
-use super::columns::{CREATED_AT, EVENT_ID};
 use crate::api::scope::Scope;
 use crate::error::ApiError;
-use crate::store::question::{Row, Rows};
+use crate::store::question::{Question, Row, Rows};
 use crate::store::reader::{Readers, StoreError};
 use crate::store::sql;
 use crate::websites::Website;
@@ -42,34 +43,48 @@ pub trait Encoder: Send {
     fn take(&mut self) -> Result<Vec<u8>>;
 }
 
-/// The events that are wanted, and where the next piece begins.
+/// The events that are wanted, cut into pieces.
 pub struct Source {
-    pub readers: Readers,
-    pub scope: Scope,
-    pub website: Website,
+    readers: Readers,
+    /// Its range begins where the next piece does.
+    scope: Scope,
+    website: Website,
+    /// Of the events at the beginning of the range, those from here on.
     first_id: u64,
+    /// Time and id of the last events of the next pieces.
+    ends: VecDeque<(i64, u64)>,
 }
 
 impl Source {
     /// From the beginning of the range.
     #[must_use]
     pub fn new(readers: Readers, scope: Scope, website: Website) -> Self {
-        Self { readers, scope, website, first_id: 0 }
+        Self { readers, scope, website, first_id: 0, ends: VecDeque::new() }
     }
 
-    /// The next piece; without rows at the end.
-    async fn piece(&self) -> Result<Arc<Rows>, StoreError> {
-        let question = self.scope.ask(sql::EXPORT, self.website).bind("first_id", self.first_id);
-        self.readers.rows(question.bind("limit", limits::EXPORT_PIECE_ROWS).once()).await
-    }
-
-    /// Moves behind an event.
-    fn pass(&mut self, (created_at, event_id): (i64, u64)) {
-        let range = &mut self.scope.range;
-        (range.start_at, self.first_id) = match event_id.checked_add(1) {
-            Some(next) => (created_at, next),
-            None => (created_at.saturating_add(1), 0),
+    /// The next piece; `None` at the end. What has failed can be asked again.
+    async fn next(&mut self) -> Result<Option<Arc<Rows>>, StoreError> {
+        if self.ends.is_empty() {
+            let question = self.ask(sql::EXPORT_PIECES).bind("limit", limits::EXPORT_EVENTS);
+            let question = question.bind("piece_bytes", limits::EXPORT_PIECE_BYTES).once();
+            let ends = self.readers.ask(question, |row| Ok((row.integer(0)?, row.id(1)?))).await?;
+            self.ends = ends.into();
+        }
+        let Some(&(end_at, last_id)) = self.ends.front() else { return Ok(None) };
+        let all = std::mem::replace(&mut self.scope.range.end_at, end_at);
+        let question = self.ask(sql::EXPORT).bind("last_id", last_id).once();
+        self.scope.range.end_at = all;
+        let rows = self.readers.rows(question).await?;
+        self.ends.pop_front();
+        (self.scope.range.start_at, self.first_id) = match last_id.checked_add(1) {
+            Some(next) => (end_at, next),
+            None => (end_at.saturating_add(1), 0),
         };
+        Ok(Some(rows))
+    }
+
+    fn ask(&self, sql: &'static str) -> Question {
+        self.scope.ask(sql, self.website).bind("first_id", self.first_id)
     }
 }
 
@@ -90,7 +105,7 @@ impl Export {
     pub async fn begin(source: Source, encoder: Box<dyn Encoder>) -> Result<Self, ApiError> {
         let permit = source.readers.export()?;
         let mut export = Self { source, encoder, permit, ready: (Vec::new(), false) };
-        let rows = export.source.piece().await?;
+        let rows = export.source.next().await?;
         export.encode(rows).await?;
         Ok(export)
     }
@@ -136,7 +151,7 @@ impl Export {
                 return hand_over(sender, Part::End, stall).await;
             }
             let rows = tokio::select! {
-                rows = self.patient_piece() => rows,
+                rows = self.patient_next() => rows,
                 () = sender.closed() => bail!("the client has gone"),
             };
             let rows = rows.map_err(|error| anyhow::anyhow!("{error:?}"))?;
@@ -145,38 +160,32 @@ impl Export {
     }
 
     /// The next piece; a busy store is asked again a few times.
-    async fn patient_piece(&self) -> Result<Arc<Rows>, StoreError> {
+    async fn patient_next(&mut self) -> Result<Option<Arc<Rows>>, StoreError> {
         for _ in 1..limits::EXPORT_TRIES_MAX {
-            match self.source.piece().await {
+            match self.source.next().await {
                 Err(StoreError::Busy) => sleep(Duration::from_secs(1)).await,
                 outcome => return outcome,
             }
         }
-        self.source.piece().await
+        self.source.next().await
     }
 
-    /// Makes bytes of a piece, on a thread of those that may take their time.
-    async fn encode(&mut self, rows: Arc<Rows>) -> Result<()> {
+    /// Makes bytes of a piece, or of the end, on a thread of those that may take their time.
+    async fn encode(&mut self, rows: Option<Arc<Rows>>) -> Result<()> {
         let mut encoder = std::mem::replace(&mut self.encoder, Box::new(Nobody));
+        let is_last = rows.is_none();
         let work = tokio::task::spawn_blocking(move || {
             priority::step_back();
-            let mut last = None;
-            rows.each(|row| {
-                last = Some((row.integer(CREATED_AT)?, row.id(EVENT_ID)?));
-                encoder.row(row)
-            })?;
-            if last.is_none() {
-                encoder.end()?;
+            match rows {
+                Some(rows) => rows.each(|row| encoder.row(row))?,
+                None => encoder.end()?,
             }
             let bytes = encoder.take()?;
-            anyhow::Ok((encoder, bytes, last))
+            anyhow::Ok((encoder, bytes))
         });
-        let (encoder, bytes, last) = work.await??;
+        let (encoder, bytes) = work.await??;
         self.encoder = encoder;
-        self.ready = (bytes, last.is_none());
-        if let Some(key) = last {
-            self.source.pass(key);
-        }
+        self.ready = (bytes, is_last);
         Ok(())
     }
 }

@@ -5,8 +5,13 @@ use std::collections::HashSet;
 use std::io::{Cursor, Read as _};
 
 use actix_web::rt;
+use actix_web::web::Bytes;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, RecordBatch};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use sumimi::identity::uuid_of;
 use sumimi::limits;
@@ -42,6 +47,14 @@ async fn ndjson(app: &TestApp, path: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
+async fn parquet(app: &TestApp, path: &str) -> Vec<RecordBatch> {
+    let (status, body) = app.bytes(path).await;
+    assert_eq!(status, 200, "{path}");
+    let file = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(body)).expect("a footer");
+    let reader = file.with_batch_size(1 << 20).build().expect("columns");
+    reader.map(|batch| batch.expect("rows")).collect()
+}
+
 #[actix_web::test]
 async fn the_zip_has_seven_tables_and_empty_ones_are_empty() {
     let app = TestApp::new(&[
@@ -67,7 +80,7 @@ async fn the_zip_has_seven_tables_and_empty_ones_are_empty() {
     for query in bad {
         assert_eq!(app.get(&format!("{SITE}/export?{query}")).await.0, 400, "{query}");
     }
-    for format in ["", "&format=csv", "&format=ndjson"] {
+    for format in ["", "&format=csv", "&format=ndjson", "&format=parquet"] {
         let path = format!("{SITE}/export?{MARCH}{format}");
         assert_eq!(app.get_without_token(&path).await.0, 401, "{format}");
     }
@@ -112,18 +125,35 @@ async fn events_are_exported_whole_and_in_order() {
     assert_eq!((&rows[1]["pageTitle"], &rows[1]["city"]), (&json!("=2+3\n\"x\""), &Value::Null));
     assert_eq!(rows[1].as_object().map(serde_json::Map::len), Some(lines[0].len()));
 
+    let batches = parquet(&app, &format!("{SITE}/export?{MARCH}&format=parquet")).await;
+    let batch = &batches[0];
+    let column = |name: &str| batch.column_by_name(name).expect("a column");
+    assert_eq!((batches.len(), batch.num_rows()), (1, 2));
+    let times = column("createdAt").as_primitive::<TimestampMillisecondType>();
+    assert_eq!(times.value(0), at("2026-03-03T10:00:00Z"));
+    assert_eq!(column("eventType").as_primitive::<Int64Type>().values(), &[2, 1]);
+    let lcp: Vec<Option<f64>> = column("lcp").as_primitive::<Float64Type>().iter().collect();
+    assert_eq!(lcp, [Some(-1.5), None]);
+    assert_eq!(column("pageTitle").as_string::<i32>().value(1), "=2+3\n\"x\"");
+    let properties = column("properties").as_string::<i32>();
+    assert!(properties.is_null(1));
+    let first: Value = serde_json::from_str(properties.value(0)).expect("JSON");
+    assert_eq!(first, rows[0]["properties"]);
+
     let only = ndjson(&app, &format!("{SITE}/export?{MARCH}&format=ndjson&country=US")).await;
     assert_eq!(only.len(), 1);
     let empty = csv(&app, &format!("{SITE}/export?startAt=0&endAt=1&format=csv")).await;
     assert_eq!(empty.len(), 1, "the names of the columns");
+    let empty = parquet(&app, &format!("{SITE}/export?startAt=0&endAt=1&format=parquet")).await;
+    assert!(empty.is_empty());
     assert!(
         ndjson(&app, &format!("{SITE}/export?startAt=0&endAt=1&format=ndjson")).await.is_empty()
     );
 }
 
-/// Three pieces and a bit, a third of them with properties, a hundred at a time of one time.
+/// A few pieces, and more events than are cut at once; a third have properties, a hundred at a time are of one time.
 fn many(website_key: u32) -> (TestApp, usize) {
-    let count = 3 * limits::EXPORT_PIECE_ROWS as usize + 77;
+    let count = limits::EXPORT_EVENTS as usize + 777;
     let start = at("2026-03-03T10:00:00Z");
     let app = TestApp::with_rows(
         &[],
@@ -133,6 +163,8 @@ fn many(website_key: u32) -> (TestApp, usize) {
                  i // 3 AS session_id, i // 3 AS visit_id, {start} + i // 100 AS created_at, 1 AS event_type, \
                  '/' || i AS url_path, i % 3 = 0 AS has_data FROM range({count}) AS t(i)"
             ),
+            "INSERT INTO facts.event_data SELECT website_key, event_id, session_id, created_at, '', '/', 'text', 1, \
+             repeat('x', 500), NULL, NULL FROM facts.event WHERE has_data",
             // Ids at both ends of what there is, in the middle of the ones of one time.
             &format!(
                 "INSERT INTO facts.event BY NAME SELECT {website_key} AS website_key, \
@@ -155,6 +187,14 @@ async fn every_event_of_many_pieces_comes_once() {
     assert!(rows.is_sorted_by_key(|row| row["createdAt"].as_str().map(str::to_owned)));
     let lines = csv(&app, &format!("{SITE}/export?{MARCH}&format=csv")).await;
     assert_eq!(lines.len(), count + 1);
+    let batches = parquet(&app, &format!("{SITE}/export?{MARCH}&format=parquet")).await;
+    let ids_there: Vec<&str> = batches
+        .iter()
+        .flat_map(|batch| batch.column_by_name("id").expect("ids").as_string::<i32>().iter())
+        .map(|id| id.expect("an id"))
+        .collect();
+    let ids_in_order: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+    assert_eq!(ids_there, ids_in_order);
 }
 
 #[actix_web::test]

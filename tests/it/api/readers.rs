@@ -36,6 +36,8 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         "names_max",
         "session_id",
         "first_id",
+        "last_id",
+        "piece_bytes",
         "steps",
         "window_ms",
         "event_id",
