@@ -19,6 +19,8 @@ pub enum ApiError {
     Forbidden,
     /// 404 `not-found`.
     NotFound,
+    /// 404 with a message and a code of its own.
+    Missing(&'static str, &'static str),
     /// 413: the body is larger than the limit in bytes.
     TooLarge(usize),
     /// 503 with `Retry-After` in seconds: busy, refused or not ready; nothing was done.
@@ -38,7 +40,9 @@ impl ApiError {
     pub fn body(&self) -> serde_json::Value {
         let code = match self {
             Self::BadRequest(_) => "bad-request",
-            Self::Unauthorized(_, code) | Self::Unavailable { code, .. } => code,
+            Self::Unauthorized(_, code)
+            | Self::Missing(_, code)
+            | Self::Unavailable { code, .. } => code,
             Self::Forbidden => "forbidden",
             Self::NotFound => "not-found",
             Self::TooLarge(_) => "too-large",
@@ -76,7 +80,7 @@ impl std::fmt::Display for ApiError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::BadRequest(message) => f.write_str(message),
-            Self::Unauthorized(message, _) => f.write_str(message),
+            Self::Unauthorized(message, _) | Self::Missing(message, _) => f.write_str(message),
             Self::Forbidden => f.write_str("Forbidden"),
             Self::NotFound => f.write_str("Not found"),
             Self::TooLarge(bytes_max) => write!(f, "The body is larger than {bytes_max} bytes"),
@@ -94,7 +98,7 @@ impl ResponseError for ApiError {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized(..) => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::Missing(..) => StatusCode::NOT_FOUND,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,

@@ -163,7 +163,7 @@ pub const LINK_NAME_CHARS_MAX: usize = 100;
 pub const LINK_SLUG_CHARS_MAX: usize = 100;
 pub const LINK_URL_BYTES_MAX: usize = 500;
 /// Boards of one user, characters of their names and descriptions, bytes of what is on one.
-pub const BOARDS_PER_USER_MAX: i64 = 1_000;
+pub const BOARDS_PER_OWNER_MAX: i64 = 1_000;
 pub const BOARD_NAME_CHARS_MAX: usize = 200;
 pub const BOARD_DESCRIPTION_CHARS_MAX: usize = 500;
 pub const BOARD_BYTES_MAX: usize = 32 << 10;
@@ -189,6 +189,12 @@ pub const PASSWORD_BYTES: usize = 19 << 20;
 pub const USERNAME_CHARS_MAX: usize = 255;
 /// All of them are kept in memory, a few hundred bytes each.
 pub const USERS_MAX: usize = 10_000;
+/// Teams, kept in memory as well, and characters of their names and access codes.
+pub const TEAMS_MAX: usize = 10_000;
+pub const TEAM_NAME_CHARS_MAX: usize = 50;
+pub const ACCESS_CODE_CHARS_MAX: usize = 50;
+pub const ACCESS_CODE_CHARS_MIN: usize = 8;
+pub const ACCESS_CODE_RANDOM_CHARS: usize = 16;
 pub const PASSWORD_CHARS_MIN: usize = 8;
 pub const PASSWORD_GENERATED_CHARS: usize = 20;
 /// Characters of a secret given in the settings.

@@ -16,8 +16,40 @@ pub struct Website {
     pub id: Uuid,
     /// Events before this time (ms since 1970 UTC) are not shown.
     pub reset_at: Option<i64>,
-    /// The user it belongs to.
-    pub owner: Option<Uuid>,
+    pub owner: Owner,
+}
+
+/// Whom something belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    #[default]
+    Nobody,
+    User(Uuid),
+    Team(Uuid),
+}
+
+impl Owner {
+    /// From the two columns of a table, of which one is filled at most.
+    #[must_use]
+    pub fn of(user: Option<Uuid>, team: Option<Uuid>) -> Self {
+        match (team, user) {
+            (Some(team), _) => Self::Team(team),
+            (None, Some(user)) => Self::User(user),
+            (None, None) => Self::Nobody,
+        }
+    }
+
+    /// The user, if it is one.
+    #[must_use]
+    pub fn user(self) -> Option<Uuid> {
+        if let Self::User(id) = self { Some(id) } else { None }
+    }
+
+    /// The team, if it is one.
+    #[must_use]
+    pub fn team(self) -> Option<Uuid> {
+        if let Self::Team(id) = self { Some(id) } else { None }
+    }
 }
 
 /// What has a short address: a link leads somewhere, a pixel is a picture of nothing. Both count who asks for them.

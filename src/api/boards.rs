@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use super::page::Page;
 use super::websites::{check_length, uuid};
-use crate::auth::{Auth, Bearer, Caller};
+use crate::auth::{Auth, Bearer, Caller, Right, TeamRight};
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::boards::{Board, BoardContent, OPEN};
+use crate::websites::Owner;
 use crate::{clock, limits};
 
 /// The routes.
@@ -19,6 +20,7 @@ pub fn routes(cfg: &mut web::ServiceConfig) {
     cfg.service(web::resource("/api/boards").get(list).post(create))
         .service(web::resource("/api/boards/{id}").get(show).post(change).delete(delete))
         .service(web::resource("/api/boards/{id}/clone").post(copy))
+        .service(web::resource("/api/teams/{id}/boards").get(list_of_team))
         .service(web::resource("/api/dashboard").get(dashboard).post(save_dashboard));
 }
 
@@ -65,9 +67,19 @@ impl Body {
 }
 
 async fn list(page: Page, (bearer, auth, store): Parts) -> Answer {
-    let user_id = auth.caller(&bearer)?.user_id;
+    let owner = Owner::User(auth.caller(&bearer)?.user_id);
+    answer_page(page, owner, store).await
+}
+
+async fn list_of_team(id: web::Path<String>, page: Page, (bearer, auth, store): Parts) -> Answer {
+    let (_, team) = auth.team(&bearer, uuid("teamId", &id)?, TeamRight::See)?;
+    answer_page(page, Owner::Team(team.id), store).await
+}
+
+/// One page of what an owner has. Permission was asked before.
+async fn answer_page(page: Page, owner: Owner, store: web::Data<Store>) -> Answer {
     let (search, limit, offset) = page.window();
-    let found = web::block(move || store.boards_of(user_id, &search, limit, offset));
+    let found = web::block(move || store.boards_of(owner, &search, limit, offset));
     let (rows, count) = found.await??;
     let rows: Vec<Value> = rows.iter().map(answer).collect();
     Ok(HttpResponse::Ok().json(page.answer(&rows, count)))
@@ -81,23 +93,25 @@ async fn create(body: web::Json<Body>, (bearer, auth, store): Parts) -> Answer {
     let user = body.user_id.as_deref().map(|id| uuid("userId", id)).transpose()?;
     let team = body.team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
     let content = body.content()?;
-    let caller = auth.caller(&bearer)?;
-    let user = user.unwrap_or(caller.user_id);
-    // There is no team that anybody could belong to.
-    if team.is_some() || !caller.may_change() || !may_see(&caller, Some(user)) {
-        return Err(ApiError::unauthorized());
-    }
-    if auth.accounts().by_id(user).is_none() {
-        return Err(ApiError::bad_request("Invalid userId: there is no such user"));
-    }
-    keep(store, user, content).await
+    let (caller, owner) = auth.may_create(&bearer, team)?;
+    let owner = match user.filter(|_| team.is_none()) {
+        Some(user) if !auth.may(&caller, Right::Change, Owner::User(user)) => {
+            return Err(ApiError::unauthorized());
+        }
+        Some(user) if auth.accounts().by_id(user).is_none() => {
+            return Err(ApiError::bad_request("Invalid userId: there is no such user"));
+        }
+        Some(user) => Owner::User(user),
+        None => owner,
+    };
+    keep(store, owner, content).await
 }
 
 async fn show(id: web::Path<String>, (bearer, auth, store): Parts) -> Answer {
     let caller = auth.caller(&bearer)?;
     let board = find(&store, &id).await?;
     match board {
-        Some(board) if may_see(&caller, board.user_id) => {
+        Some(board) if auth.may(&caller, Right::See, owner(&board)) => {
             Ok(HttpResponse::Ok().json(answer(&board)))
         }
         // As with websites: null for an admin, and no sign of its existence for others.
@@ -133,7 +147,7 @@ async fn copy(id: web::Path<String>, body: web::Json<Body>, parts: Parts) -> Ans
         description: content.description.or(Some(board.description)),
         parameters: content.parameters.or(Some(board.parameters)),
     };
-    keep(parts.2, caller.user_id, content).await
+    keep(parts.2, Owner::User(caller.user_id), content).await
 }
 
 async fn dashboard((bearer, auth, store): Parts) -> Answer {
@@ -150,8 +164,8 @@ async fn save_dashboard(body: web::Json<Body>, (bearer, auth, store): Parts) -> 
     Ok(HttpResponse::Ok().json(answer(&board)))
 }
 
-async fn keep(store: web::Data<Store>, user: Uuid, content: BoardContent) -> Answer {
-    let created = web::block(move || store.create_board(user, &content)).await??;
+async fn keep(store: web::Data<Store>, owner: Owner, content: BoardContent) -> Answer {
+    let created = web::block(move || store.create_board(owner, &content)).await??;
     let text = "There are too many boards already: delete one first";
     let created = created.ok_or_else(|| ApiError::bad_request(text))?;
     Ok(HttpResponse::Ok().json(answer(&created)))
@@ -167,17 +181,14 @@ async fn find(store: &web::Data<Store>, id: &str) -> Result<Option<Board>, ApiEr
 async fn to_change((bearer, auth, store): &Parts, id: &str) -> Result<(Caller, Board), ApiError> {
     let caller = auth.caller(bearer)?;
     match find(store, id).await? {
-        Some(board) if caller.may_change() && may_see(&caller, board.user_id) => {
-            Ok((caller, board))
-        }
+        Some(board) if auth.may(&caller, Right::Change, owner(&board)) => Ok((caller, board)),
         None if caller.is_admin() => Err(ApiError::NotFound),
         _ => Err(ApiError::unauthorized()),
     }
 }
 
-/// Whether a caller may see what belongs to a user.
-fn may_see(caller: &Caller, user: Option<Uuid>) -> bool {
-    caller.is_admin() || user == Some(caller.user_id)
+fn owner(board: &Board) -> Owner {
+    Owner::of(board.user_id, board.team_id)
 }
 
 fn answer(board: &Board) -> Value {

@@ -13,12 +13,12 @@ use super::charts;
 use super::page::Page;
 use super::params::Query;
 use super::websites::{check_length, uuid};
-use crate::auth::{Auth, Bearer};
+use crate::auth::{Auth, Bearer, TeamRight};
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::links::{LinkChange, LinkRow, NewLink, Refused};
 use crate::store::reader::Readers;
-use crate::websites::{Directory, LinkKind};
+use crate::websites::{Directory, LinkKind, Owner};
 use crate::{clock, limits};
 
 /// The routes.
@@ -29,11 +29,14 @@ pub fn routes(cfg: &mut web::ServiceConfig) {
             .service(resource("/charts").get(charts))
             .service(resource("/{id}").get(show).post(change).delete(delete));
     }
+    for name in ["links", "pixels"] {
+        cfg.service(web::resource(format!("/api/teams/{{id}}/{name}")).get(list_of_team));
+    }
 }
 
 /// Which kind a request is about.
 fn kind_of(request: &HttpRequest) -> LinkKind {
-    let is_pixel = request.match_pattern().is_some_and(|path| path.contains("/api/pixels"));
+    let is_pixel = request.match_pattern().is_some_and(|path| path.contains("/pixels"));
     if is_pixel { LinkKind::Pixel } else { LinkKind::Link }
 }
 
@@ -45,7 +48,27 @@ async fn list(
     page: Page,
     (bearer, auth, store): Parts,
 ) -> Result<HttpResponse, ApiError> {
-    let (kind, owner) = (kind_of(&request), auth.caller(&bearer)?.user_id);
+    let owner = Owner::User(auth.caller(&bearer)?.user_id);
+    answer_page(kind_of(&request), page, owner, store).await
+}
+
+async fn list_of_team(
+    request: HttpRequest,
+    id: web::Path<String>,
+    page: Page,
+    (bearer, auth, store): Parts,
+) -> Result<HttpResponse, ApiError> {
+    let (_, team) = auth.team(&bearer, uuid("teamId", &id)?, TeamRight::See)?;
+    answer_page(kind_of(&request), page, Owner::Team(team.id), store).await
+}
+
+/// One page of what an owner has. Permission was asked before.
+async fn answer_page(
+    kind: LinkKind,
+    page: Page,
+    owner: Owner,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
     let (search, limit, offset) = page.window();
     let found = web::block(move || store.links_of(kind, owner, &search, limit, offset));
     let (rows, count) = found.await??;
@@ -78,13 +101,9 @@ async fn create(
     check(Some(&name), Some(&slug), url.as_deref())?;
     let id = id.as_deref().map(|id| uuid("id", id)).transpose()?;
     let team_id = team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
-    let caller = auth.caller(&bearer)?;
-    // There is no team that anybody could belong to.
-    if team_id.is_some() || !caller.may_change() {
-        return Err(ApiError::unauthorized());
-    }
+    let (_, owner) = auth.may_create(&bearer, team_id)?;
     let id = id.unwrap_or_else(Uuid::new_v4);
-    let new = NewLink { id, kind, name, slug, url, owner: caller.user_id };
+    let new = NewLink { id, kind, name, slug, url, owner };
     let created = web::block(move || store.create_link(&directory, &new)).await??;
     Ok(HttpResponse::Ok().json(answer(&created.map_err(refused)?)))
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::auth::{Auth, Bearer, Caller, password};
 use crate::clock;
 use crate::error::ApiError;
+use crate::store::teams::Team;
 
 /// The routes.
 pub fn routes(cfg: &mut web::ServiceConfig) {
@@ -34,7 +35,7 @@ async fn log_in(
     // The peer itself and no header, since anybody can write one; behind a proxy all share its count.
     let address = request.peer_addr().map(|peer| peer.ip());
     let (token, caller) = auth.log_in(&username, password, address).await?;
-    Ok(HttpResponse::Ok().json(json!({ "token": token, "user": with_teams(&caller) })))
+    Ok(HttpResponse::Ok().json(json!({ "token": token, "user": with_teams(&auth, &caller) })))
 }
 
 async fn log_out(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
@@ -43,7 +44,7 @@ async fn log_out(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, 
 }
 
 async fn verify(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
-    Ok(HttpResponse::Ok().json(with_teams(&auth.caller(&bearer)?)))
+    Ok(HttpResponse::Ok().json(with_teams(&auth, &auth.caller(&bearer)?)))
 }
 
 async fn me(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
@@ -82,9 +83,12 @@ fn user(caller: &Caller) -> Value {
     })
 }
 
-/// As [`user`]; the list of teams is there for clients that read it.
-fn with_teams(caller: &Caller) -> Value {
+/// As [`user`], with the teams.
+fn with_teams(auth: &Auth, caller: &Caller) -> Value {
     let mut user = user(caller);
-    user["teams"] = json!([]);
+    let teams = auth.accounts().teams(Some(caller.user_id));
+    let team =
+        |team: &Arc<Team>| json!({ "id": team.id.to_string(), "name": team.name, "logoUrl": null });
+    user["teams"] = teams.iter().map(team).collect();
     user
 }

@@ -35,6 +35,7 @@ pub mod sessions;
 pub mod sessions_stats;
 pub mod sessions_weekly;
 pub mod stats;
+pub mod teams;
 pub mod timezone;
 pub mod users;
 pub mod values;
@@ -63,6 +64,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
         .configure(users::routes)
+        .configure(teams::routes)
         .configure(links::routes)
         .configure(boards::routes)
         .configure(segments::routes)

@@ -84,6 +84,12 @@ impl Page {
         (self.number - 1).saturating_mul(self.size)
     }
 
+    /// The rows of the page out of all there are.
+    pub fn cut<'r, T>(&self, all: &'r [T]) -> impl Iterator<Item = &'r T> + use<'r, T> {
+        let count = |rows: i64| usize::try_from(rows).unwrap_or(usize::MAX);
+        all.iter().skip(count(self.offset())).take(count(self.size))
+    }
+
     /// What is searched for, rows of the page, rows before it.
     #[must_use]
     pub fn window(&self) -> (String, i64, i64) {

@@ -1,6 +1,8 @@
 //! People, for admins: list, add, show, change, delete. Everybody may look at themselves; whoever is no admin changes
 //! nothing here (their password: `/api/me/password`, which asks for the current one).
 
+use std::sync::Arc;
+
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -118,16 +120,14 @@ async fn list(
     let mut found = auth.accounts().all();
     found.retain(|account| is_found(account));
     let websites = web::block(move || store.website_counts()).await??;
-    let skipped = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-    let rows = found.iter().skip(skipped).take(usize::try_from(page.size).unwrap_or(usize::MAX));
-    let row = |account: &Account| {
+    let row = |account: &Arc<Account>| {
         let mut row = answer(account);
         row["updatedAt"] = json!(account.updated_at.map(clock::iso));
         row["deletedAt"] = Value::Null;
         row["_count"] = json!({ "websites": websites.get(&account.id).copied().unwrap_or(0) });
         row
     };
-    let rows: Vec<Value> = rows.map(|account| row(account)).collect();
+    let rows: Vec<Value> = page.cut(&found).map(row).collect();
     let mut answer = page.answer(&rows, i64::try_from(found.len())?);
     answer["orderBy"] = json!("createdAt");
     Ok(HttpResponse::Ok().json(answer))

@@ -1,6 +1,6 @@
 //! Websites: list, create, show, change, delete, reset. Bodies are checked before the caller is (a bad body is 400
-//! even without a token). The answers carry every field that Umami's have; teams and replays do not exist here, and
-//! replay settings are only kept for the client that sent them.
+//! even without a token). The answers carry every field that Umami's have; replays do not exist here, and their
+//! settings are only kept for the client that sent them.
 
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use uuid::{Uuid, Variant};
 
 use super::page::Page;
-use crate::auth::{Auth, Bearer};
+use super::params::Query;
+use crate::auth::{Auth, Bearer, TeamRight};
 use crate::error::ApiError;
 use crate::store::Store;
-use crate::store::websites::{NewWebsite, Refused, WebsiteChange, WebsiteRow};
-use crate::websites::Directory;
+use crate::store::websites::{NewWebsite, Refused, WebsiteChange, WebsiteRow, Whose};
+use crate::websites::{Directory, Owner};
 use crate::{clock, limits};
 
 /// The routes.
@@ -28,18 +29,37 @@ pub fn routes(cfg: &mut web::ServiceConfig) {
     )
     .service(web::resource("/api/websites/{id}/reset").route(web::post().to(reset)))
     .service(web::resource("/api/me/websites").route(web::get().to(list)))
+    .service(web::resource("/api/websites/{id}/transfer").route(web::post().to(transfer)))
+    .service(web::resource("/api/teams/{id}/websites").route(web::get().to(list_of_team)))
     .service(web::resource("/api/users/{id}/websites").route(web::get().to(list_of_user)))
     .service(web::resource("/api/admin/websites").route(web::get().to(list_all)));
 }
 
+/// One's own, and with `includeTeams` those of the teams that one owns.
 async fn list(
+    query: Query,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let page = Page::from_query(&query)?;
+    let user_id = auth.caller(&bearer)?.user_id;
+    let with_teams =
+        query.get("includeTeams").is_some_and(|word| !["", "0", "false"].contains(&word));
+    let whose =
+        if with_teams { Whose::WithTeams(user_id) } else { Whose::Of(Owner::User(user_id)) };
+    answer_page(page, whose, auth, store).await
+}
+
+async fn list_of_team(
+    id: web::Path<String>,
     page: Page,
     bearer: Bearer,
     auth: web::Data<Auth>,
     store: web::Data<Store>,
 ) -> Result<HttpResponse, ApiError> {
-    let caller = auth.caller(&bearer)?;
-    answer_page(page, Some(caller.user_id), auth, store).await
+    let (_, team) = auth.team(&bearer, uuid("teamId", &id)?, TeamRight::See)?;
+    answer_page(page, Whose::Of(Owner::Team(team.id)), auth, store).await
 }
 
 async fn list_of_user(
@@ -51,7 +71,7 @@ async fn list_of_user(
 ) -> Result<HttpResponse, ApiError> {
     let id = uuid("userId", &id)?;
     auth.same_user(&bearer, id)?;
-    answer_page(page, Some(id), auth, store).await
+    answer_page(page, Whose::Of(Owner::User(id)), auth, store).await
 }
 
 async fn list_all(
@@ -61,27 +81,30 @@ async fn list_all(
     store: web::Data<Store>,
 ) -> Result<HttpResponse, ApiError> {
     auth.admin(&bearer)?;
-    answer_page(page, None, auth, store).await
+    answer_page(page, Whose::Everybody, auth, store).await
 }
 
-/// One page of an owner's websites, or of everybody's, each with its owner's name. Permission was asked before.
+/// One page of somebody's websites, each with the names of its owner and its creator. Permission was asked before.
 async fn answer_page(
     page: Page,
-    owner: Option<Uuid>,
+    whose: Whose,
     auth: web::Data<Auth>,
     store: web::Data<Store>,
 ) -> Result<HttpResponse, ApiError> {
     let (search, limit, offset) = page.window();
-    let found = web::block(move || store.websites_of(owner, &search, limit, offset));
+    let found = web::block(move || store.websites_of(whose, &search, limit, offset));
     let (rows, count) = found.await??;
     let with_user = |row: &WebsiteRow| {
-        let owner_id = row.user_id;
+        let (user_id, created_by) = (row.user_id, row.created_by);
         let mut row = answer(row);
-        let owner = owner_id.and_then(|id| auth.accounts().by_id(id));
-        row["user"] = owner.map_or(
-            Value::Null,
-            |owner| json!({ "id": owner.id.to_string(), "username": owner.username }),
-        );
+        let person = |id: Option<Uuid>| {
+            let account = id.and_then(|id| auth.accounts().by_id(id));
+            account.map(
+                |account| json!({ "id": account.id.to_string(), "username": account.username }),
+            )
+        };
+        row["user"] = json!(person(user_id));
+        row["createUser"] = json!(person(created_by));
         row
     };
     let rows: Vec<Value> = rows.iter().map(with_user).collect();
@@ -111,17 +134,14 @@ async fn create(
     check_length("shareId", share_id.as_deref(), limits::SHARE_ID_CHARS_MAX)?;
     let id = id.as_deref().map(|id| uuid("id", id)).transpose()?;
     let team_id = team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
-    let caller = auth.caller(&bearer)?;
-    // There is no team that anybody could belong to.
-    if team_id.is_some() || !caller.may_change() {
-        return Err(ApiError::unauthorized());
-    }
+    let (caller, owner) = auth.may_create(&bearer, team_id)?;
     let new = NewWebsite {
         id: id.unwrap_or_else(Uuid::new_v4),
         name,
         domain,
         share_id: share_id.filter(|share_id| !share_id.is_empty()),
-        owner: caller.user_id,
+        owner,
+        created_by: caller.user_id,
     };
     let created = web::block(move || store.create_website(&directory, &new));
     let row = created.await??.map_err(refused)?;
@@ -213,6 +233,31 @@ async fn reset(
 ) -> Result<HttpResponse, ApiError> {
     let website = auth.website_to_change(&bearer, &id).await?;
     done(web::block(move || store.reset_website(&directory, website.id)).await??)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Transfer {
+    user_id: Option<String>,
+    team_id: Option<String>,
+}
+
+async fn transfer(
+    id: web::Path<String>,
+    body: web::Json<Transfer>,
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+    directory: web::Data<Directory>,
+) -> Result<HttpResponse, ApiError> {
+    let to = match (&body.user_id, &body.team_id) {
+        (Some(id), None) => Owner::User(uuid("userId", id)?),
+        (None, Some(id)) => Owner::Team(uuid("teamId", id)?),
+        _ => return Err(ApiError::bad_request("Expected either userId or teamId")),
+    };
+    let website = auth.website_to_give(&bearer, &id, to).await?;
+    let given = web::block(move || store.give_website(&directory, website.id, to));
+    Ok(HttpResponse::Ok().json(answer(&given.await??.ok_or(ApiError::NotFound)?)))
 }
 
 /// `false` when somebody else was faster to delete the website.

@@ -8,6 +8,7 @@ mod guesses;
 mod links;
 mod login;
 pub mod password;
+mod rights;
 pub mod token;
 mod users;
 
@@ -21,8 +22,9 @@ use crate::clock;
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::accounts::{Account, Accounts, Role};
-use crate::websites::{Directory, Website};
+use crate::websites::{Directory, Owner, Website};
 
+pub use rights::{Right, TeamRight};
 pub use users::{NewUser, UserChange};
 
 /// The second word of the `Authorization` header, whatever the first is. Extracting it never fails.
@@ -143,10 +145,10 @@ impl Auth {
         let caller = self.caller(bearer)?;
         let id = parse_id(id)?;
         match self.directory.subject(id) {
-            Some(website) if caller.is_admin() || website.owner == Some(caller.user_id) => {
-                Ok(website)
+            Some(website) if self.may(&caller, Right::See, website.owner) => Ok(website),
+            None if caller.is_admin() => {
+                Ok(Website { key: 0, id, reset_at: None, owner: Owner::Nobody })
             }
-            None if caller.is_admin() => Ok(Website { key: 0, id, reset_at: None, owner: None }),
             _ => Err(ApiError::unauthorized()),
         }
     }
@@ -156,10 +158,10 @@ impl Auth {
     /// # Errors
     /// As [`Auth::website`], and 404 when an admin asks for one that does not exist.
     pub async fn website_to_change(&self, bearer: &Bearer, id: &str) -> Result<Website, ApiError> {
-        if !self.caller(bearer)?.may_change() {
+        let website = self.website(bearer, id).await?;
+        if !self.may(&self.caller(bearer)?, Right::Change, website.owner) {
             return Err(ApiError::unauthorized());
         }
-        let website = self.website(bearer, id).await?;
         if website.key == 0 { Err(ApiError::NotFound) } else { Ok(website) }
     }
 

@@ -122,6 +122,16 @@ pub fn generate() -> Result<String> {
     Ok(password)
 }
 
+/// Random letters and digits, for what is hard to guess and need not be read aloud.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub fn random_text(chars: usize) -> Result<String> {
+    let mut bytes = vec![0; chars];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
+}
+
 /// Whether a new password is long enough.
 ///
 /// # Errors

@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use duckdb::{Connection, params};
 use uuid::Uuid;
 
+use super::teams::{self, Team};
 use super::{Store, links, websites};
 use crate::websites::Directory;
 use crate::{clock, limits};
@@ -78,8 +79,9 @@ pub enum Refused {
 
 /// The copy in memory.
 #[derive(Default)]
-struct Known {
-    by_id: HashMap<Uuid, Arc<Account>>,
+pub(super) struct Known {
+    pub(super) by_id: HashMap<Uuid, Arc<Account>>,
+    pub(super) teams: HashMap<Uuid, Arc<Team>>,
     ended_logins: HashSet<u64>,
 }
 
@@ -95,10 +97,10 @@ impl Known {
     }
 }
 
-/// All users, and the logins that were ended before their time. Methods that change something block.
+/// All users and teams, and the logins that were ended before their time. Methods that change something block.
 pub struct Accounts {
     store: Arc<Store>,
-    known: ArcSwap<Known>,
+    pub(super) known: ArcSwap<Known>,
 }
 
 impl Accounts {
@@ -249,7 +251,7 @@ impl Accounts {
             let transaction = connection.transaction()?;
             let sql = "DELETE FROM main.board WHERE kind = 'dashboard' AND user_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
-            for table in ["website", "link", "board"] {
+            for table in super::OWNED {
                 let sql = format!(
                     "UPDATE main.{table} SET user_id = ?::UUID, updated_at = ?
                      WHERE user_id = ?::UUID"
@@ -257,6 +259,7 @@ impl Accounts {
                 let values = params![heir.to_string(), clock::now_ms(), id.to_string()];
                 transaction.execute(&sql, values)?;
             }
+            teams::leave_all(&transaction, &known.teams, id, heir)?;
             let sql = "DELETE FROM main.user_account WHERE user_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
             transaction.commit()?;
@@ -296,7 +299,7 @@ impl Accounts {
 
     /// Makes a change while the configuration connection is held. Until `work` returns the copy in memory says what the
     /// tables said, so `work` may look there instead of asking them.
-    fn change<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    pub(super) fn change<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         self.store.with_admin(|connection| {
             let outcome = work(connection)?;
             self.known.store(Arc::new(load(connection)?));
@@ -306,7 +309,7 @@ impl Accounts {
 }
 
 fn load(connection: &Connection) -> Result<Known> {
-    let mut known = Known::default();
+    let mut known = Known { teams: teams::load(connection)?, ..Known::default() };
     let mut statement = connection.prepare(
         "SELECT user_id::VARCHAR, username, role, password_hash, token_epoch, created_at,
              updated_at

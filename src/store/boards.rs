@@ -6,6 +6,7 @@ use duckdb::{Connection, Row, params};
 use uuid::Uuid;
 
 use super::Store;
+use crate::websites::Owner;
 use crate::{clock, limits};
 
 /// A board. Times are in ms since 1970 UTC.
@@ -49,42 +50,42 @@ impl Store {
         self.with_admin(|connection| open(connection, id))
     }
 
-    /// One page of a user's open boards in the order in which they were created, and how many there are in all.
+    /// One page of an owner's open boards in the order in which they were created, and how many there are in all.
     /// `search` is looked for in names and descriptions, in any case.
     pub fn boards_of(
         &self,
-        user_id: Uuid,
+        owner: Owner,
         search: &str,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<Board>, i64)> {
-        const WHERE: &str = "kind = 'open' AND user_id = $1::UUID AND ($2 = '' OR
+        const WHERE: &str = "kind = 'open' AND $1::UUID IN (user_id, team_id) AND ($2 = '' OR
             contains(lower(name), lower($2)) OR contains(lower(description), lower($2)))";
-        let user_id = user_id.to_string();
+        let owner = id_of(owner);
         self.with_admin(|connection| {
             let count = connection.query_row(
                 &format!("SELECT count(*) FROM main.board WHERE {WHERE}"),
-                params![user_id, search],
+                params![owner, search],
                 |row| row.get(0),
             )?;
             let sql =
                 format!("{SELECT} WHERE {WHERE} ORDER BY created_at, board_id LIMIT $3 OFFSET $4");
-            Ok((rows(connection, &sql, params![user_id, search, limit, offset])?, count))
+            Ok((rows(connection, &sql, params![owner, search, limit, offset])?, count))
         })
     }
 
-    /// Creates an open board; `None` when the user has as many as one may have.
-    pub fn create_board(&self, user_id: Uuid, content: &BoardContent) -> Result<Option<Board>> {
+    /// Creates an open board; `None` when the owner has as many as one may have.
+    pub fn create_board(&self, owner: Owner, content: &BoardContent) -> Result<Option<Board>> {
         self.with_admin(|connection| {
             let count: i64 = connection.query_row(
-                "SELECT count(*) FROM main.board WHERE user_id = ?::UUID",
-                [user_id.to_string()],
+                "SELECT count(*) FROM main.board WHERE ?::UUID IN (user_id, team_id)",
+                [id_of(owner)],
                 |row| row.get(0),
             )?;
-            if count >= limits::BOARDS_PER_USER_MAX {
+            if count >= limits::BOARDS_PER_OWNER_MAX {
                 return Ok(None);
             }
-            insert(connection, OPEN, user_id, content).map(Some)
+            insert(connection, OPEN, owner, content).map(Some)
         })
     }
 
@@ -115,9 +116,13 @@ impl Store {
     pub fn save_dashboard(&self, user_id: Uuid, content: &BoardContent) -> Result<Board> {
         self.with_admin(|connection| match dashboard(connection, user_id)? {
             Some(board) => update(connection, board.id, content),
-            None => insert(connection, DASHBOARD, user_id, content),
+            None => insert(connection, DASHBOARD, Owner::User(user_id), content),
         })
     }
+}
+
+fn id_of(owner: Owner) -> Option<String> {
+    owner.user().or(owner.team()).map(|id| id.to_string())
 }
 
 fn open(connection: &Connection, id: Uuid) -> Result<Option<Board>> {
@@ -133,19 +138,20 @@ fn dashboard(connection: &Connection, user_id: Uuid) -> Result<Option<Board>> {
 fn insert(
     connection: &Connection,
     kind: &str,
-    user_id: Uuid,
+    owner: Owner,
     content: &BoardContent,
 ) -> Result<Board> {
     let (id, now) = (Uuid::new_v4(), clock::now_ms());
     connection.execute(
-        "INSERT INTO main.board VALUES (?::UUID, ?, ?, ?, ?, ?::UUID, NULL, ?, ?)",
+        "INSERT INTO main.board VALUES (?::UUID, ?, ?, ?, ?, ?::UUID, ?::UUID, ?, ?)",
         params![
             id.to_string(),
             kind,
             content.name.as_deref().unwrap_or_default(),
             content.description.as_deref().unwrap_or_default(),
             content.parameters.as_deref().unwrap_or("{}"),
-            user_id.to_string(),
+            owner.user().map(|id| id.to_string()),
+            owner.team().map(|id| id.to_string()),
             now,
             now
         ],

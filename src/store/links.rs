@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::websites::FORGET;
-use crate::websites::{Directory, Link, LinkKind, Website};
+use crate::websites::{Directory, Link, LinkKind, Owner, Website};
 use crate::{clock, limits};
 
 /// A link or pixel as the API shows it. Times are in ms since 1970 UTC.
@@ -33,7 +33,7 @@ pub struct NewLink {
     pub name: String,
     pub slug: String,
     pub url: Option<String>,
-    pub owner: Uuid,
+    pub owner: Owner,
 }
 
 /// What to change; `None` leaves a field as it is.
@@ -74,20 +74,20 @@ impl Store {
         self.with_admin(|connection| find(connection, kind, id))
     }
 
-    /// One page of a user's links or pixels in the order in which they were created, and how many there are in all.
+    /// One page of an owner's links or pixels in the order in which they were created, and how many there are in all.
     /// `search` is looked for in names, slugs and addresses, in any case.
     pub fn links_of(
         &self,
         kind: LinkKind,
-        owner: Uuid,
+        owner: Owner,
         search: &str,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<LinkRow>, i64)> {
-        const WHERE: &str = "kind = $1 AND user_id = $2::UUID AND ($3 = '' OR
+        const WHERE: &str = "kind = $1 AND $2::UUID IN (user_id, team_id) AND ($3 = '' OR
             contains(lower(name), lower($3)) OR contains(lower(slug), lower($3)) OR
             contains(lower(coalesce(url, '')), lower($3)))";
-        let (kind, owner) = (kind.name(), owner.to_string());
+        let (kind, owner) = (kind.name(), owner.user().or(owner.team()).map(|id| id.to_string()));
         self.with_admin(|connection| {
             let count = connection.query_row(
                 &format!("SELECT count(*) FROM main.link WHERE {WHERE}"),
@@ -118,15 +118,17 @@ impl Store {
             let now = clock::now_ms();
             connection.execute(
                 "INSERT INTO main.link (website_key, link_id, kind, name, slug, url, user_id,
-                     created_at, updated_at)
-                 VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?, ?, ?::UUID, ?, ?)",
+                     team_id, created_at, updated_at)
+                 VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?, ?, ?::UUID,
+                     ?::UUID, ?, ?)",
                 params![
                     new.id.to_string(),
                     new.kind.name(),
                     new.name,
                     new.slug,
                     new.url,
-                    new.owner.to_string(),
+                    new.owner.user().map(|id| id.to_string()),
+                    new.owner.team().map(|id| id.to_string()),
                     now,
                     now
                 ],
@@ -189,7 +191,12 @@ impl Store {
 pub(super) fn all(connection: &Connection) -> Result<Vec<Link>> {
     let entry = |row: LinkRow| Link {
         kind: row.kind,
-        subject: Website { key: row.key, id: row.id, reset_at: None, owner: row.user_id },
+        subject: Website {
+            key: row.key,
+            id: row.id,
+            reset_at: None,
+            owner: Owner::of(row.user_id, row.team_id),
+        },
         slug: row.slug,
         url: row.url.unwrap_or_default(),
     };

@@ -17,6 +17,7 @@ pub mod saved;
 pub mod schema;
 mod sessions;
 pub mod sql;
+pub mod teams;
 pub mod versions;
 pub mod websites;
 
@@ -72,6 +73,9 @@ impl Store {
         work(&mut self.admin.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+/// The tables of what belongs to somebody, by `user_id` or `team_id`.
+const OWNED: [&str; 3] = ["website", "link", "board"];
 
 /// What every connection says first: the names in our statements are those of the attached file.
 const USE: &str = "USE sumimi";

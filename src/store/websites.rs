@@ -12,7 +12,7 @@ use duckdb::{Connection, Row, params};
 use uuid::Uuid;
 
 use super::Store;
-use crate::websites::{Directory, Website};
+use crate::websites::{Directory, Owner, Website};
 use crate::{clock, limits};
 
 /// A website as the API shows it. Times are in ms since 1970 UTC.
@@ -40,7 +40,35 @@ pub struct NewWebsite {
     pub name: String,
     pub domain: String,
     pub share_id: Option<String>,
-    pub owner: Uuid,
+    pub owner: Owner,
+    pub created_by: Uuid,
+}
+
+/// Of whom a list is.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose {
+    Everybody,
+    Of(Owner),
+    /// A user's own, and those of the teams that the user owns.
+    WithTeams(Uuid),
+}
+
+impl Whose {
+    /// The condition on a row, and the id that is `$1` in it.
+    fn condition(self) -> (&'static str, Option<String>) {
+        match self {
+            Self::Everybody => ("$1::UUID IS NULL", None),
+            Self::Of(owner) => {
+                let id = owner.user().or(owner.team()).unwrap_or_default();
+                ("$1::UUID IN (user_id, team_id)", Some(id.to_string()))
+            }
+            Self::WithTeams(user) => (
+                "(user_id = $1::UUID OR team_id IN (SELECT team_id FROM main.team_user
+                     WHERE user_id = $1::UUID AND role = 'team-owner'))",
+                Some(user.to_string()),
+            ),
+        }
+    }
 }
 
 /// What to change; `None` leaves a field as it is.
@@ -89,27 +117,29 @@ impl Store {
         self.with_admin(|connection| find(connection, id))
     }
 
-    /// One page of a user's websites in the order in which they were created, or of everybody's, newest first, and
+    /// One page of somebody's websites in the order in which they were created, or of everybody's, newest first, and
     /// how many there are in all. `search` is looked for in names and domains, in any case.
     pub fn websites_of(
         &self,
-        owner: Option<Uuid>,
+        whose: Whose,
         search: &str,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<WebsiteRow>, i64)> {
-        const WHERE: &str = "($1::UUID IS NULL OR user_id = $1::UUID) AND ($2 = '' OR
-            contains(lower(name), lower($2)) OR contains(lower(domain), lower($2)))";
+        let (condition, owner) = whose.condition();
+        let condition = format!(
+            "{condition} AND ($2 = '' OR contains(lower(name), lower($2)) OR
+                contains(lower(domain), lower($2)))"
+        );
         let direction = if owner.is_some() { "ASC" } else { "DESC" };
-        let owner = owner.map(|id| id.to_string());
         self.with_admin(|connection| {
             let count = connection.query_row(
-                &format!("SELECT count(*) FROM main.website WHERE {WHERE}"),
+                &format!("SELECT count(*) FROM main.website WHERE {condition}"),
                 params![owner, search],
                 |row| row.get(0),
             )?;
             let mut statement = connection.prepare(&format!(
-                "SELECT {COLUMNS} FROM main.website WHERE {WHERE}
+                "SELECT {COLUMNS} FROM main.website WHERE {condition}
                  ORDER BY website_key {direction} LIMIT $3 OFFSET $4"
             ))?;
             let mut rows = statement.query(params![owner, search, limit, offset])?;
@@ -121,12 +151,12 @@ impl Store {
         })
     }
 
-    /// How many websites each user has.
+    /// How many websites each user and each team has.
     pub fn website_counts(&self) -> Result<HashMap<Uuid, i64>> {
         self.with_admin(|connection| {
             let mut statement = connection.prepare(
-                "SELECT user_id::VARCHAR, count(*) FROM main.website
-                 WHERE user_id IS NOT NULL GROUP BY user_id",
+                "SELECT coalesce(team_id, user_id)::VARCHAR, count(*) FROM main.website
+                 WHERE coalesce(team_id, user_id) IS NOT NULL GROUP BY ALL",
             )?;
             let mut rows = statement.query([])?;
             let mut counts = HashMap::new();
@@ -153,19 +183,20 @@ impl Store {
             if is_share_id_taken(connection, new.share_id.as_deref(), new.id)? {
                 return Ok(Err(Refused::ShareIdTaken));
             }
-            let (now, owner) = (clock::now_ms(), new.owner.to_string());
+            let (now, text) = (clock::now_ms(), |id: Uuid| id.to_string());
             connection.execute(
                 "INSERT INTO main.website (website_key, website_id, name, domain, share_id,
-                     user_id, created_by, created_at, updated_at)
+                     user_id, team_id, created_by, created_at, updated_at)
                  VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?,
-                     ?::UUID, ?::UUID, ?, ?)",
+                     ?::UUID, ?::UUID, ?::UUID, ?, ?)",
                 params![
                     new.id.to_string(),
                     new.name,
                     new.domain,
                     new.share_id,
-                    owner,
-                    owner,
+                    new.owner.user().map(text),
+                    new.owner.team().map(text),
+                    text(new.created_by),
                     now,
                     now
                 ],
@@ -209,6 +240,28 @@ impl Store {
                 ],
             )?;
             Ok(Ok(row))
+        })
+    }
+
+    /// Gives a website to somebody else.
+    pub fn give_website(
+        &self,
+        directory: &Directory,
+        id: Uuid,
+        owner: Owner,
+    ) -> Result<Option<WebsiteRow>> {
+        self.with_admin(|connection| {
+            let text = |id: Uuid| id.to_string();
+            connection.execute(
+                "UPDATE main.website SET user_id = ?::UUID, team_id = ?::UUID, updated_at = ?
+                 WHERE website_id = ?::UUID",
+                params![owner.user().map(text), owner.team().map(text), clock::now_ms(), text(id)],
+            )?;
+            let row = find(connection, id)?;
+            if let Some(row) = &row {
+                directory.put(entry(row));
+            }
+            Ok(row)
         })
     }
 
@@ -309,7 +362,8 @@ fn read(row: &Row<'_>) -> Result<WebsiteRow> {
 }
 
 fn entry(row: &WebsiteRow) -> Website {
-    Website { key: row.key, id: row.id, reset_at: row.reset_at, owner: row.user_id }
+    let owner = Owner::of(row.user_id, row.team_id);
+    Website { key: row.key, id: row.id, reset_at: row.reset_at, owner }
 }
 
 #[cfg(test)]

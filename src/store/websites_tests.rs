@@ -10,7 +10,8 @@ fn new(id: u128, name: &str, share_id: Option<&str>) -> NewWebsite {
         name: name.to_owned(),
         domain: format!("{id}.example"),
         share_id: share_id.map(str::to_owned),
-        owner: OWNER,
+        owner: Owner::User(OWNER),
+        created_by: OWNER,
     }
 }
 

@@ -19,7 +19,7 @@ use sumimi::store::Store;
 use sumimi::store::reader::Readers;
 use sumimi::telemetry::Telemetry;
 use sumimi::tracker::TrackerAssets;
-use sumimi::websites::{Directory, Website};
+use sumimi::websites::{Directory, Owner, Website};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -57,7 +57,7 @@ fn config() -> Config {
 impl Bench {
     fn new() -> Self {
         let data_dir = tempfile::tempdir().expect("a directory");
-        let website = Website { key: 1, id: WEBSITE, reset_at: None, owner: None };
+        let website = Website { key: 1, id: WEBSITE, reset_at: None, owner: Owner::Nobody };
         let directory = Arc::new(Directory::new(vec![website]));
         let telemetry = Arc::new(Telemetry::default());
         let shared =

@@ -225,12 +225,12 @@ async fn links_survive_a_restart_and_pass_to_the_heir() {
     let house = House::open(data_dir);
     assert_eq!(house.directory.link_of_slug(LinkKind::Link, "Größe").as_ref(), Some(&before));
 
-    let owner = before.subject.owner.expect("an owner");
+    let owner = before.subject.owner.user().expect("an owner");
     assert_eq!(house.delete(&format!("/api/users/{owner}"), &admin).await.0, 200);
     let path = format!("/api/links/{id}");
     let me = house.get("/api/me", &admin).await.1["user"]["id"].clone();
     assert_eq!(house.get(&path, &admin).await.1["userId"], me);
     assert_eq!(house.get("/api/links", &admin).await.1["count"], 1);
     let after = house.directory.link_of_slug(LinkKind::Link, "Größe").expect("still known");
-    assert_eq!(json!(after.subject.owner.map(|id| id.to_string())), me);
+    assert_eq!(json!(after.subject.owner.user().map(|id| id.to_string())), me);
 }

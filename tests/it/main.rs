@@ -25,6 +25,7 @@ mod process;
 mod recorder;
 mod ring_model;
 mod settings;
+mod teams;
 mod tidy;
 mod tracker;
 mod umami_clients;

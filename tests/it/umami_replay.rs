@@ -27,8 +27,8 @@ const WEBSITES: [&str; 4] = [
     "44444444-4444-4444-8444-444444444444",
 ];
 /// Fields that are new on every run.
-const VOLATILE: [&str; 7] =
-    ["cache", "token", "createdAt", "updatedAt", "resetAt", "shareId", "timestamp"];
+const VOLATILE: [&str; 8] =
+    ["cache", "token", "createdAt", "updatedAt", "resetAt", "shareId", "timestamp", "accessCode"];
 /// What rows are sorted by, and what tells rows with the same figure apart.
 const FIGURES: [&str; 5] = ["y", "visitors", "total", "views", "count"];
 const LABELS: [&str; 12] = [

@@ -155,7 +155,7 @@ async fn the_websites_of_who_leaves_go_to_who_removed_them() {
     assert_eq!((&own["count"], &own["data"][0]["id"]), (&json!(1), &json!(site_id)));
     let owner = house.directory.get(uuid::Uuid::try_parse(site_id).expect("a UUID"));
     assert_eq!(
-        owner.expect("still known").owner.map(|id| id.to_string()),
+        owner.expect("still known").owner.user().map(|id| id.to_string()),
         Some(id_of(&house, &admin).await)
     );
     assert_eq!(house.get(&format!("/api/websites/{site_id}"), &token).await.0, 401);

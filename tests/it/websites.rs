@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sumimi::limits;
 use sumimi::store::accounts::Role;
 use sumimi::store::websites::NewWebsite;
+use sumimi::websites::Owner;
 use uuid::Uuid;
 
 use crate::app::{House, code};
@@ -239,7 +240,8 @@ async fn who_may_only_look_cannot_change_even_their_own_website() {
         name: "theirs".to_owned(),
         domain: String::new(),
         share_id: None,
-        owner,
+        owner: Owner::User(owner),
+        created_by: owner,
     };
     house.store.create_website(&house.directory, &new).expect("works").expect("created");
     assert_eq!(house.get(&path(W1), &viewer).await.1["name"], "theirs");

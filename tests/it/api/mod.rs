@@ -27,7 +27,7 @@ use sumimi::clock;
 use sumimi::store::accounts::Role;
 use sumimi::store::reader::Readers;
 use sumimi::store::{Store, schema};
-use sumimi::websites::{Directory, Website};
+use sumimi::websites::{Directory, Owner, Website};
 use tempfile::TempDir;
 
 /// The website of the tests, number 1.
@@ -155,7 +155,7 @@ impl TestApp {
         let readers = Readers::new(&store).expect("connects");
         let website = |key: u32, path: &str, reset_at| {
             let id = path.rsplit('/').next().expect("a last part").parse().expect("a UUID");
-            Website { key, id, reset_at, owner: None }
+            Website { key, id, reset_at, owner: Owner::Nobody }
         };
         let reset_at = at("2026-03-02T00:00:00Z");
         let websites = vec![website(1, SITE, None), website(2, RESET_SITE, Some(reset_at))];
