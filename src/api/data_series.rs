@@ -1,5 +1,6 @@
 //! `GET /api/websites/{website}/event-data-pivot/…`: one property of one custom event over time: its texts, the
-//! elements of its arrays, its dates, its numbers, and these summed up. Buckets are those of every other series.
+//! elements of its arrays, its dates, its numbers, and these summed up. The same of sessions under `session-data/…`,
+//! each where it set the property last. Buckets are those of every other series.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +19,21 @@ use crate::store::sql;
 
 /// The routes.
 pub fn routes(cfg: &mut web::ServiceConfig) {
-    const BASE: &str = "/api/websites/{website}/event-data-pivot";
-    let path = |tail: &str| web::resource(format!("{BASE}/{tail}"));
+    const BASE: &str = "/api/websites/{website}";
+    let path = |tail: &str| web::resource(format!("{BASE}/event-data-pivot/{tail}"));
+    let of_sessions = |tail: &str| web::resource(format!("{BASE}/session-data/{tail}"));
     cfg.service(path("property-series").get(async |asked| texts(asked, &EVENTS, false).await))
         .service(path("array-series").get(async |asked| texts(asked, &EVENTS, true).await))
         .service(path("date-series").get(async |asked| dates(asked, &EVENTS).await))
         .service(path("numeric-series").get(async |asked| numbers(asked, &EVENTS).await))
         .service(path("numeric-stats").get(async |asked| summary(asked, &EVENTS).await));
+    cfg.service(
+        of_sessions("property-series").get(async |asked| texts(asked, &SESSIONS, false).await),
+    )
+    .service(of_sessions("array-series").get(async |asked| texts(asked, &SESSIONS, true).await))
+    .service(of_sessions("date-series").get(async |asked| dates(asked, &SESSIONS).await))
+    .service(of_sessions("numeric-series").get(async |asked| numbers(asked, &SESSIONS).await))
+    .service(of_sessions("numeric-stats").get(async |asked| summary(asked, &SESSIONS).await));
 }
 
 /// Whose properties, and the files that know them.
@@ -42,6 +51,14 @@ const EVENTS: Owner = Owner {
     dates: sql::EVENT_DATA_DATES,
     numbers: sql::EVENT_DATA_NUMBERS,
     summary: sql::EVENT_DATA_SUMMARY,
+};
+
+const SESSIONS: Owner = Owner {
+    of_events: false,
+    texts: sql::SESSION_DATA_TEXTS,
+    dates: sql::SESSION_DATA_DATES,
+    numbers: sql::SESSION_DATA_NUMBERS,
+    summary: sql::SESSION_DATA_SUMMARY,
 };
 
 /// Which property is asked about, and when.

@@ -71,15 +71,19 @@ impl Found {
     }
 }
 
+/// A value as a cell of a table: of a number without a fraction of zeros, of a date the instant.
+pub(super) fn shown(data_type: i64, text: Option<String>, date: Option<String>) -> String {
+    let text = text.unwrap_or_default();
+    match data_type {
+        2 => text.trim_end_matches(".0000").to_owned(),
+        4 => date.unwrap_or(text),
+        _ => text,
+    }
+}
+
 impl Property {
-    /// The value as a cell of a table.
     fn shown(self) -> String {
-        let text = self.string_value.unwrap_or_default();
-        match self.data_type {
-            2 => text.trim_end_matches(".0000").to_owned(),
-            4 => self.date_value.unwrap_or(text),
-            _ => text,
-        }
+        shown(self.data_type, self.string_value, self.date_value)
     }
 }
 
@@ -97,20 +101,7 @@ async fn page(
         .bind("event_name", event_name.map(str::to_owned))
         .bind("rows_max", limits::PAGE_PROPERTIES_MAX as i64 + 1);
     let found = page.ask(&asked.readers, question, |row| counted(row, Found::read)).await?;
-    let Paged { data, count, page, page_size, search } = found;
-    if data.len() > limits::PAGE_PROPERTIES_MAX {
-        return Err(ApiError::bad_request(
-            "The page has too many properties: ask for a smaller one",
-        ));
-    }
-    let mut events: Vec<Vec<Found>> = Vec::new();
-    for found in data {
-        match events.last_mut() {
-            Some(event) if event[0].event_id == found.event_id => event.push(found),
-            _ => events.push(vec![found]),
-        }
-    }
-    let page = Paged { data: events, count, page, page_size, search };
+    let page = found.grouped(|one, other| one.event_id == other.event_id)?;
     Ok((page, website.id.to_string()))
 }
 

@@ -31,6 +31,7 @@ pub mod scope;
 pub mod segment;
 pub mod segments;
 pub mod session;
+pub mod session_data;
 pub mod sessions;
 pub mod sessions_stats;
 pub mod sessions_weekly;
@@ -71,6 +72,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(reports::routes)
         .configure(event_data::routes)
         .configure(data_series::routes)
+        .configure(session_data::routes)
         .service(website("stats").get(stats::stats))
         .service(website("pageviews").get(pageviews::pageviews))
         .service(website("metrics").get(metrics::metrics))

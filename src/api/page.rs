@@ -121,6 +121,26 @@ pub struct Paged<T> {
 }
 
 impl<T> Paged<T> {
+    /// A page of things that were read in rows, one row a property: what is next to each other and the same is one.
+    ///
+    /// # Errors
+    /// When there are more rows than an answer may have.
+    pub fn grouped(self, same: fn(&T, &T) -> bool) -> Result<Paged<Vec<T>>, ApiError> {
+        let Self { data, count, page, page_size, search } = self;
+        if data.len() > limits::PAGE_PROPERTIES_MAX {
+            let message = "The page has too many properties: ask for a smaller one";
+            return Err(ApiError::bad_request(message));
+        }
+        let mut groups: Vec<Vec<T>> = Vec::new();
+        for row in data {
+            match groups.last_mut() {
+                Some(group) if same(&group[0], &row) => group.push(row),
+                _ => groups.push(vec![row]),
+            }
+        }
+        Ok(Paged { data: groups, count, page, page_size, search })
+    }
+
     /// The same page of other rows.
     #[must_use]
     pub fn map<U>(self, other: impl FnMut(T) -> U) -> Paged<U> {

@@ -52,6 +52,15 @@ pub const REVENUE_STATS: &str = include_str!("../../sql/query/revenue_stats.sql"
 pub const SAVED: &str = include_str!("../../sql/query/saved.sql");
 pub const SESSION: &str = include_str!("../../sql/query/session.sql");
 pub const SESSION_ACTIVITY: &str = include_str!("../../sql/query/session_activity.sql");
+pub const SESSION_DATA_DATES: &str = include_str!("../../sql/query/session_data_dates.sql");
+pub const SESSION_DATA_NUMBERS: &str = include_str!("../../sql/query/session_data_numbers.sql");
+pub const SESSION_DATA_PIVOT: &str = include_str!("../../sql/query/session_data_pivot.sql");
+pub const SESSION_DATA_PROPERTIES: &str =
+    include_str!("../../sql/query/session_data_properties.sql");
+pub const SESSION_DATA_STATS: &str = include_str!("../../sql/query/session_data_stats.sql");
+pub const SESSION_DATA_SUMMARY: &str = include_str!("../../sql/query/session_data_summary.sql");
+pub const SESSION_DATA_TEXTS: &str = include_str!("../../sql/query/session_data_texts.sql");
+pub const SESSION_DATA_VALUES: &str = include_str!("../../sql/query/session_data_values.sql");
 pub const SESSION_PROPERTIES: &str = include_str!("../../sql/query/session_properties.sql");
 pub const SESSIONS: &str = include_str!("../../sql/query/sessions.sql");
 pub const SESSIONS_STATS: &str = include_str!("../../sql/query/sessions_stats.sql");
@@ -106,6 +115,14 @@ pub const ALL: &[(&str, &str)] = &[
     ("saved", SAVED),
     ("session", SESSION),
     ("session_activity", SESSION_ACTIVITY),
+    ("session_data_dates", SESSION_DATA_DATES),
+    ("session_data_numbers", SESSION_DATA_NUMBERS),
+    ("session_data_pivot", SESSION_DATA_PIVOT),
+    ("session_data_properties", SESSION_DATA_PROPERTIES),
+    ("session_data_stats", SESSION_DATA_STATS),
+    ("session_data_summary", SESSION_DATA_SUMMARY),
+    ("session_data_texts", SESSION_DATA_TEXTS),
+    ("session_data_values", SESSION_DATA_VALUES),
     ("session_properties", SESSION_PROPERTIES),
     ("sessions", SESSIONS),
     ("sessions_stats", SESSIONS_STATS),

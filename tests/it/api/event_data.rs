@@ -37,7 +37,7 @@ fn orders() -> TestApp {
 }
 
 /// Rows of an answer with these fields only.
-fn fields(answer: &Value, names: &[&str]) -> Vec<Value> {
+pub fn fields(answer: &Value, names: &[&str]) -> Vec<Value> {
     let rows = answer.as_array().unwrap_or_else(|| panic!("no rows: {answer}"));
     rows.iter().map(|row| names.iter().map(|name| row[*name].clone()).collect()).collect()
 }

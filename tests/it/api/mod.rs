@@ -10,6 +10,7 @@ mod pageviews;
 mod readers;
 mod reports;
 mod segments;
+mod session_data;
 mod sessions;
 mod stats;
 mod values;
@@ -92,6 +93,19 @@ pub fn event(time: &str, session: u64, visit: u64, name: &'static str) -> Seed {
     Seed { kind: 2, ..page(time, session, visit, "/") }.with("event_name", name)
 }
 
+/// What `identify` tells: properties of a session, and no event.
+pub fn identify(time: &str, session: u64) -> Seed {
+    Seed {
+        website_key: 1,
+        at: at(time),
+        kind: 0,
+        session,
+        visit: 0,
+        texts: Vec::new(),
+        data: Vec::new(),
+    }
+}
+
 impl Seed {
     pub fn with(mut self, column: &'static str, value: &'static str) -> Self {
         self.texts.retain(|(known, _)| *known != column);
@@ -114,8 +128,15 @@ impl Seed {
     fn data_rows(&self, number: usize) -> Vec<String> {
         let Self { website_key, session, at, .. } = self;
         let (name, path) = (self.text("event_name"), self.text("url_path"));
+        let distinct_id = self.text("distinct_id");
         let row = |(key, value): &(&str, Data)| {
             let value = value.columns();
+            if self.kind == 0 {
+                return format!(
+                    "INSERT INTO facts.session_data VALUES \
+                     ({website_key}, {number}, {session}, {at}, {distinct_id}, '{key}', {value})"
+                );
+            }
             format!(
                 "INSERT INTO facts.event_data VALUES \
                  ({website_key}, {number}, {session}, {at}, {name}, {path}, '{key}', {value})"
@@ -253,6 +274,12 @@ fn write(data_dir: &std::path::Path, seeds: &[Seed], statements: &[&str]) {
     schema::create_if_missing(&path).expect("a schema");
     let connection = duckdb::Connection::open(&path).expect("opens");
     for (number, seed) in seeds.iter().enumerate() {
+        for statement in seed.data_rows(number) {
+            connection.execute_batch(&statement).expect("inserts");
+        }
+        if seed.kind == 0 {
+            continue;
+        }
         let names: Vec<&str> = seed.texts.iter().map(|(name, _)| *name).collect();
         let marks = ", ?".repeat(seed.texts.len());
         let insert = format!(
@@ -268,9 +295,6 @@ fn write(data_dir: &std::path::Path, seeds: &[Seed], statements: &[&str]) {
         );
         let values = seed.texts.iter().map(|(_, value)| value);
         connection.execute(&insert, duckdb::params_from_iter(values)).expect("inserts");
-        for statement in seed.data_rows(number) {
-            connection.execute_batch(&statement).expect("inserts");
-        }
     }
     for statement in statements {
         connection.execute_batch(statement).expect("inserts");
