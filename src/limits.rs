@@ -76,6 +76,9 @@ pub const QUERY_NAMES_MAX: usize = 256;
 pub const FILTERS_MAX: usize = 64;
 pub const FILTER_VALUES_MAX: usize = 256;
 pub const FILTER_BYTES_MAX: usize = 4 << 10;
+/// Notes of one website, and characters of one.
+pub const ANNOTATIONS_PER_WEBSITE_MAX: i64 = 1_000;
+pub const ANNOTATION_CHARS_MAX: usize = 500;
 /// Segments, cohorts and reports kept beside one website, characters of their names and descriptions.
 pub const SAVED_PER_WEBSITE_MAX: i64 = 1_000;
 pub const SAVED_NAME_CHARS_MAX: usize = 200;

@@ -4,6 +4,7 @@
 //! `auth` for the website, ask the readers, answer. It never sees the intake, the ring or the engine.
 
 pub mod active;
+pub mod annotations;
 pub mod boards;
 pub mod cells;
 pub mod charts;
@@ -70,6 +71,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(boards::routes)
         .configure(segments::routes)
         .configure(reports::routes)
+        .configure(annotations::routes)
         .configure(event_data::routes)
         .configure(data_series::routes)
         .configure(session_data::routes)

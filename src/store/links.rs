@@ -179,6 +179,7 @@ impl Store {
                 transaction.execute(sql, [row.key])?;
             }
             transaction.execute("DELETE FROM main.saved WHERE website_key = ?", [row.key])?;
+            transaction.execute("DELETE FROM main.annotation WHERE website_key = ?", [row.key])?;
             transaction.execute("DELETE FROM main.link WHERE website_key = ?", [row.key])?;
             transaction.commit()?;
             directory.replace_links(all(connection)?);

@@ -5,6 +5,7 @@
 //! event tables carry no key and no index; nothing a client sent is ever pasted into SQL.
 
 pub mod accounts;
+pub mod annotations;
 pub mod answers;
 pub mod append;
 pub mod boards;

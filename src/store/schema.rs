@@ -10,12 +10,13 @@ use duckdb::Connection;
 use crate::clock;
 
 /// The schema files in the order in which they are applied; the version is the number of files.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     include_str!("../../sql/schema/0001_initial.sql"),
     include_str!("../../sql/schema/0002_saved.sql"),
     include_str!("../../sql/schema/0003_links.sql"),
     include_str!("../../sql/schema/0004_boards.sql"),
     include_str!("../../sql/schema/0005_teams.sql"),
+    include_str!("../../sql/schema/0006_annotation.sql"),
 ];
 
 /// Builds the database at `path` unless it exists.

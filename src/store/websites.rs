@@ -274,6 +274,7 @@ impl Store {
                 transaction.execute(sql, [row.key])?;
             }
             transaction.execute("DELETE FROM main.saved WHERE website_key = ?", [row.key])?;
+            transaction.execute("DELETE FROM main.annotation WHERE website_key = ?", [row.key])?;
             let sql = "DELETE FROM main.website WHERE website_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
             transaction.commit()?;

@@ -1,6 +1,7 @@
 //! What goes with a website when it goes, and which ids belong to one website only.
 
 use super::*;
+use crate::store::annotations::Note;
 
 const OWNER: Uuid = Uuid::from_u128(7);
 
@@ -58,8 +59,17 @@ fn what_goes_with_a_website_is_its_own_and_its_key_is_not_used_again() {
     assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));
     assert!(directory.get(one.id).expect("known").reset_at.is_some());
 
+    let note = Note { noted_at: 5, all_day: false, text: "n".to_owned() };
+    let annotate =
+        |key| store.annotate(key, OWNER, &note).expect("works").expect("room for a note").id;
+    let (of_one, of_two) = (annotate(one.key), annotate(two.key));
+    let is_kept = |key, id| store.annotation(key, id).expect("works").is_some();
+    assert!(store.reset_website(&directory, one.id).expect("works"));
+    assert!(is_kept(one.key, of_one) && !is_kept(two.key, of_one));
+
     add_events(&store, one.key);
     assert!(store.delete_website(&directory, one.id).expect("works"));
+    assert!(!is_kept(one.key, of_one) && is_kept(two.key, of_two));
     assert!(!store.delete_website(&directory, one.id).expect("works"));
     assert!(!store.reset_website(&directory, one.id).expect("works"));
     assert_eq!((rows_of(&store, one.key), rows_of(&store, two.key)), (0, 4));

@@ -1,5 +1,6 @@
 //! Questions through their routes, over a database of events written here as literal rows.
 
+mod annotations;
 mod answers;
 mod event_data;
 mod events;
