@@ -165,7 +165,7 @@ pub const LINKS_MAX: usize = 10_000;
 pub const LINK_NAME_CHARS_MAX: usize = 100;
 pub const LINK_SLUG_CHARS_MAX: usize = 100;
 pub const LINK_URL_BYTES_MAX: usize = 500;
-/// Boards of one user, characters of their names and descriptions, bytes of what is on one.
+/// Boards of one user or team, characters of their names and descriptions, bytes of what is on one.
 pub const BOARDS_PER_OWNER_MAX: i64 = 1_000;
 pub const BOARD_NAME_CHARS_MAX: usize = 200;
 pub const BOARD_DESCRIPTION_CHARS_MAX: usize = 500;

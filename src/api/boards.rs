@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::page::Page;
 use super::websites::{check_length, uuid};
-use crate::auth::{Auth, Bearer, Caller, Right, TeamRight};
+use crate::auth::{Auth, Bearer, Right, TeamRight};
 use crate::error::ApiError;
 use crate::store::Store;
 use crate::store::boards::{Board, BoardContent, OPEN};
@@ -93,17 +93,16 @@ async fn create(body: web::Json<Body>, (bearer, auth, store): Parts) -> Answer {
     let user = body.user_id.as_deref().map(|id| uuid("userId", id)).transpose()?;
     let team = body.team_id.as_deref().map(|id| uuid("teamId", id)).transpose()?;
     let content = body.content()?;
-    let (caller, owner) = auth.may_create(&bearer, team)?;
-    let owner = match user.filter(|_| team.is_none()) {
-        Some(user) if !auth.may(&caller, Right::Change, Owner::User(user)) => {
+    let (caller, mut owner) = auth.may_create(&bearer, team)?;
+    if let (Some(user), None) = (user, team) {
+        owner = Owner::User(user);
+        if !auth.may(&caller, Right::Change, owner) {
             return Err(ApiError::unauthorized());
         }
-        Some(user) if auth.accounts().by_id(user).is_none() => {
+        if auth.accounts().by_id(user).is_none() {
             return Err(ApiError::bad_request("Invalid userId: there is no such user"));
         }
-        Some(user) => Owner::User(user),
-        None => owner,
-    };
+    }
     keep(store, owner, content).await
 }
 
@@ -122,14 +121,14 @@ async fn show(id: web::Path<String>, (bearer, auth, store): Parts) -> Answer {
 
 async fn change(id: web::Path<String>, body: web::Json<Body>, parts: Parts) -> Answer {
     let content = body.into_inner().content()?;
-    let (_, board) = to_change(&parts, &id).await?;
+    let board = find_for(&parts, &id, Right::Change).await?;
     let store = parts.2;
     let changed = web::block(move || store.change_board(board.id, &content)).await??;
     Ok(HttpResponse::Ok().json(answer(&changed.ok_or(ApiError::NotFound)?)))
 }
 
 async fn delete(id: web::Path<String>, parts: Parts) -> Answer {
-    let (_, board) = to_change(&parts, &id).await?;
+    let board = find_for(&parts, &id, Right::Change).await?;
     let store = parts.2;
     if web::block(move || store.delete_board(board.id)).await?? {
         Ok(HttpResponse::Ok().json(json!({ "ok": true })))
@@ -138,16 +137,17 @@ async fn delete(id: web::Path<String>, parts: Parts) -> Answer {
     }
 }
 
-/// The copy belongs to whoever makes it.
+/// The copy belongs to whoever makes it, who needs no right to change the first one.
 async fn copy(id: web::Path<String>, body: web::Json<Body>, parts: Parts) -> Answer {
     let content = body.into_inner().content()?;
-    let (caller, board) = to_change(&parts, &id).await?;
+    let board = find_for(&parts, &id, Right::See).await?;
+    let (_, owner) = parts.1.may_create(&parts.0, None)?;
     let content = BoardContent {
         name: content.name.or(Some(board.name)),
         description: content.description.or(Some(board.description)),
         parameters: content.parameters.or(Some(board.parameters)),
     };
-    keep(parts.2, Owner::User(caller.user_id), content).await
+    keep(parts.2, owner, content).await
 }
 
 async fn dashboard((bearer, auth, store): Parts) -> Answer {
@@ -177,11 +177,15 @@ async fn find(store: &web::Data<Store>, id: &str) -> Result<Option<Board>, ApiEr
     Ok(web::block(move || store.board(id)).await??)
 }
 
-/// The board and who is asking, if they may change it.
-async fn to_change((bearer, auth, store): &Parts, id: &str) -> Result<(Caller, Board), ApiError> {
+/// A board, if whoever asks may do this with it.
+async fn find_for(
+    (bearer, auth, store): &Parts,
+    id: &str,
+    right: Right,
+) -> Result<Board, ApiError> {
     let caller = auth.caller(bearer)?;
     match find(store, id).await? {
-        Some(board) if auth.may(&caller, Right::Change, owner(&board)) => Ok((caller, board)),
+        Some(board) if auth.may(&caller, right, owner(&board)) => Ok(board),
         None if caller.is_admin() => Err(ApiError::NotFound),
         _ => Err(ApiError::unauthorized()),
     }

@@ -231,3 +231,47 @@ async fn boards_survive_a_restart_and_pass_to_the_heir_but_dashboards_do_not() {
     assert_eq!((&list["count"], &list["data"][0]["id"]), (&json!(1), &created["id"]));
     assert_eq!(house.get("/api/dashboard", &admin).await.1["name"], "mine");
 }
+
+#[actix_web::test]
+async fn a_teams_boards_are_its_members() {
+    let house = House::new();
+    let ann = house.add_user("ann", Role::User).await;
+    let (_, made) = house.post("/api/teams", &ann, &json!({ "name": "Team" })).await;
+    let team = format!("/api/teams/{}", made[0]["id"].as_str().expect("an id"));
+    let mut tokens = Vec::new();
+    for role in ["team-member", "team-view-only"] {
+        let token = house.add_user(role, Role::User).await;
+        let id = house.auth.accounts().by_name(role).expect("a user").id.to_string();
+        let body = json!({ "userId": id, "role": role });
+        assert_eq!(house.post(&format!("{team}/users"), &ann, &body).await.0, 200);
+        tokens.push(token);
+    }
+    let stranger = house.add_user("stranger", Role::User).await;
+    let mut of_team = board("Shared");
+    of_team["teamId"] = made[0]["id"].clone();
+    let created = create(&house, &tokens[0], &of_team).await;
+    assert_eq!((&created["teamId"], &created["userId"]), (&of_team["teamId"], &Value::Null));
+    let list = format!("{team}/boards");
+    for (token, see, change) in
+        [(&ann, 200, 200), (&tokens[0], 200, 200), (&tokens[1], 200, 401), (&stranger, 401, 401)]
+    {
+        assert_eq!(house.get(&path(&created), token).await.0, see);
+        assert_eq!(house.get(&list, token).await.0, see);
+        let change_it = json!({ "name": "Renamed" });
+        assert_eq!(house.post(&path(&created), token, &change_it).await.0, change);
+        assert_eq!(house.post("/api/boards", token, &of_team).await.0, change);
+        let (status, copied) =
+            house.post(&format!("{}/clone", path(&created)), token, &json!({})).await;
+        assert_eq!(status, see);
+        assert_eq!(copied.get("teamId"), (see == 200).then_some(&Value::Null), "it is one's own");
+    }
+    for token in [&tokens[1], &stranger] {
+        assert_eq!(house.delete(&path(&created), token).await.0, 401);
+    }
+    let (_, listed) = house.get(&list, &tokens[1]).await;
+    assert_eq!((&listed["count"], &listed["data"][0]["id"]), (&json!(3), &created["id"]));
+    assert_eq!(house.get("/api/boards", &ann).await.1["count"], 1, "only the copy");
+    assert_eq!(house.delete(&team, &ann).await.0, 200);
+    assert_eq!(house.get("/api/boards", &ann).await.1["count"], 4, "nothing is lost");
+    assert_eq!(house.get(&path(&created), &tokens[0]).await.0, 401);
+}
