@@ -2,6 +2,7 @@
 
 mod annotations;
 mod answers;
+mod definitions;
 mod event_data;
 mod events;
 mod export;
