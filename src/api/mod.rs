@@ -22,6 +22,7 @@ pub mod links;
 pub mod login;
 pub mod metrics;
 pub mod metrics_expanded;
+pub mod openapi;
 pub mod operator;
 pub mod page;
 pub mod pageviews;
@@ -62,6 +63,7 @@ use crate::{identity, limits};
 pub fn configure(cfg: &mut web::ServiceConfig) {
     let website = |tail: &str| web::resource(format!("/api/websites/{{website}}/{tail}"));
     cfg.configure(config::routes)
+        .configure(openapi::routes)
         .configure(login::routes)
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)

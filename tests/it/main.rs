@@ -20,6 +20,7 @@ mod faults;
 mod http;
 mod kill;
 mod links;
+mod openapi;
 mod overload;
 mod process;
 mod recorder;
