@@ -170,6 +170,12 @@ pub const BOARDS_PER_OWNER_MAX: i64 = 1_000;
 pub const BOARD_NAME_CHARS_MAX: usize = 200;
 pub const BOARD_DESCRIPTION_CHARS_MAX: usize = 500;
 pub const BOARD_BYTES_MAX: usize = 32 << 10;
+/// Shares of one server, bytes of what one shows, characters of slugs.
+pub const SHARES_MAX: usize = 50_000;
+pub const SHARE_BYTES_MAX: usize = 4 << 10;
+pub const SHARE_NAME_CHARS_MAX: usize = 200;
+pub const SHARE_SLUG_CHARS_MAX: usize = 100;
+pub const SHARE_SLUG_RANDOM_CHARS: usize = 16;
 /// Bytes of a website's replay settings, which are kept for their sender and not acted upon.
 pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
 /// Rows of one page of a list when no size is asked for, and at most.

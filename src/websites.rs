@@ -1,6 +1,6 @@
-//! The directory of known websites, links and pixels: who may receive events and under which small key they are stored.
-//! Read on every event without a lock; replaced whole when one of them changes. The tables `main.website` and
-//! `main.link` are the truth.
+//! The directory of known websites, links and pixels: who may receive events and under which small key they are stored,
+//! and which share shows which of them. Read on every event without a lock; replaced whole when one of them changes.
+//! The tables `main.website`, `main.link` and `main.share` are the truth.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,6 +93,8 @@ pub struct Link {
 pub struct Directory {
     websites: ArcSwap<HashMap<Uuid, Website>>,
     links: ArcSwap<Links>,
+    /// What each share shows.
+    shares: ArcSwap<HashMap<Uuid, Uuid>>,
 }
 
 #[derive(Default)]
@@ -132,6 +134,23 @@ impl Directory {
     #[must_use]
     pub fn link_of_slug(&self, kind: LinkKind, slug: &str) -> Option<Arc<Link>> {
         self.links.load().by_slug[kind as usize].get(slug).cloned()
+    }
+
+    /// The website, link or pixel that a share shows.
+    #[must_use]
+    pub fn shared(&self, share_id: Uuid) -> Option<Uuid> {
+        self.shares.load().get(&share_id).copied()
+    }
+
+    /// Number of shares.
+    #[must_use]
+    pub fn shares_len(&self) -> usize {
+        self.shares.load().len()
+    }
+
+    /// Puts the shares, and what each of them shows, in place of the old ones.
+    pub fn replace_shares(&self, shares: HashMap<Uuid, Uuid>) {
+        self.shares.store(Arc::new(shares));
     }
 
     /// Puts a new list in place of the old one, at once for all readers.

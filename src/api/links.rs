@@ -189,7 +189,7 @@ fn check(name: Option<&str>, slug: Option<&str>, url: Option<&str>) -> Result<()
 }
 
 /// What can stand as one part of an address and still mean itself.
-fn is_slug(slug: &str) -> bool {
+pub(super) fn is_slug(slug: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_.~".contains(letter);
     !slug.trim_matches('.').is_empty() && slug.chars().all(is_plain)
 }

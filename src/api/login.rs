@@ -6,9 +6,11 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::shares;
 use crate::auth::{Auth, Bearer, Caller, password};
 use crate::clock;
 use crate::error::ApiError;
+use crate::store::Store;
 use crate::store::teams::Team;
 
 /// The routes.
@@ -47,10 +49,24 @@ async fn verify(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, A
     Ok(HttpResponse::Ok().json(with_teams(&auth, &auth.caller(&bearer)?)))
 }
 
-async fn me(bearer: Bearer, auth: web::Data<Auth>) -> Result<HttpResponse, ApiError> {
-    let caller = auth.caller(&bearer)?;
+/// Who is asking, and the share that is being looked at; one of both at least.
+async fn me(
+    bearer: Bearer,
+    auth: web::Data<Auth>,
+    store: web::Data<Store>,
+) -> Result<HttpResponse, ApiError> {
+    let (caller, shown) = (auth.caller(&bearer), auth.share(&bearer));
+    let Some(shown) = shown else {
+        return Ok(HttpResponse::Ok().json(json!({
+            "token": bearer.token, "shareToken": null, "authType": "session", "user": user(&caller?)
+        })));
+    };
+    let share = web::block(move || store.share(shown.share_id)).await??;
+    let mut share = shares::shown(&share.ok_or_else(ApiError::unauthorized)?);
+    share["iat"] = json!(shown.issued_at / 1_000);
+    let user = caller.ok().as_ref().map(user);
     Ok(HttpResponse::Ok().json(json!({
-        "token": bearer.0, "shareToken": null, "authType": "session", "user": user(&caller)
+        "token": bearer.token, "shareToken": share, "authType": "share", "user": user
     })))
 }
 

@@ -37,6 +37,7 @@ pub mod session_data;
 pub mod sessions;
 pub mod sessions_stats;
 pub mod sessions_weekly;
+pub mod shares;
 pub mod stats;
 pub mod teams;
 pub mod timezone;
@@ -69,6 +70,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(websites::routes)
         .configure(users::routes)
         .configure(teams::routes)
+        .configure(shares::routes)
         .configure(links::routes)
         .configure(boards::routes)
         .configure(segments::routes)

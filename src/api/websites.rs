@@ -188,6 +188,7 @@ async fn change(
     bearer: Bearer,
     auth: web::Data<Auth>,
     store: web::Data<Store>,
+    directory: web::Data<Directory>,
 ) -> Result<HttpResponse, ApiError> {
     let body = body.into_inner();
     check_length("name", body.name.as_deref(), limits::WEBSITE_NAME_CHARS_MAX)?;
@@ -208,7 +209,7 @@ async fn change(
         replay_enabled: body.replay_enabled,
         replay_config,
     };
-    let changed = web::block(move || store.change_website(website.id, &change));
+    let changed = web::block(move || store.change_website(&directory, website.id, &change));
     let row = changed.await??.map_err(refused)?;
     Ok(HttpResponse::Ok().json(answer(&row)))
 }

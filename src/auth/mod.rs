@@ -9,6 +9,7 @@ mod links;
 mod login;
 pub mod password;
 mod rights;
+mod shares;
 pub mod token;
 mod users;
 
@@ -27,17 +28,31 @@ use crate::websites::{Directory, Owner, Website};
 pub use rights::{Right, TeamRight};
 pub use users::{NewUser, UserChange};
 
-/// The second word of the `Authorization` header, whatever the first is. Extracting it never fails.
-pub struct Bearer(pub Option<String>);
+/// What a request says about who is asking. Extracting it never fails.
+#[derive(Default)]
+pub struct Bearer {
+    /// The second word of the `Authorization` header, whatever the first is.
+    pub token: Option<String>,
+    /// The token of a share: `x-umami-share-token`, on requests that say with `x-umami-share-context` that they come
+    /// from the page of a share.
+    pub share: Option<String>,
+}
 
 impl FromRequest for Bearer {
     type Error = std::convert::Infallible;
     type Future = std::future::Ready<Result<Self, Self::Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| value.split_whitespace().nth(1)).map(str::to_owned);
-        std::future::ready(Ok(Self(token)))
+        let header = |name: &str| {
+            let value = request.headers().get(name).and_then(|value| value.to_str().ok());
+            value.filter(|value| !value.is_empty())
+        };
+        let token = header("authorization").and_then(|value| value.split_whitespace().nth(1));
+        let share = header("x-umami-share-context").and_then(|_| header("x-umami-share-token"));
+        std::future::ready(Ok(Self {
+            token: token.map(str::to_owned),
+            share: share.map(str::to_owned),
+        }))
     }
 }
 
@@ -134,19 +149,27 @@ impl Auth {
         if may { Ok(caller) } else { Err(ApiError::unauthorized()) }
     }
 
-    /// The website, link or pixel a caller may read, from the text in the path. An admin may ask about one that does
-    /// not exist: its key is 0, which no website has and no event carries.
+    /// The website, link or pixel that a caller or who looks at a share may read, from the text in the path. An admin
+    /// may ask about one that does not exist: its key is 0, which no website has and no event carries.
     ///
     /// # Errors
     /// 401 without a valid token or permission, 400 when the text is no id.
     // Async although nothing is awaited: permissions that are not in memory can be added without touching a handler.
     #[allow(clippy::unused_async)]
     pub async fn website(&self, bearer: &Bearer, id: &str) -> Result<Website, ApiError> {
-        let caller = self.caller(bearer)?;
+        let (caller, shown) = (self.caller(bearer).ok(), self.share(bearer));
+        if caller.is_none() && shown.is_none() {
+            return Err(ApiError::unauthorized());
+        }
         let id = parse_id(id)?;
+        let is_shown = shown.is_some_and(|shown| shown.entity_id == id);
+        let may_see = |website: &Website| {
+            let may = |caller| self.may(caller, Right::See, website.owner);
+            is_shown || caller.as_ref().is_some_and(may)
+        };
         match self.directory.subject(id) {
-            Some(website) if self.may(&caller, Right::See, website.owner) => Ok(website),
-            None if caller.is_admin() => {
+            Some(website) if may_see(&website) => Ok(website),
+            None if caller.is_some_and(|caller| caller.is_admin()) => {
                 Ok(Website { key: 0, id, reset_at: None, owner: Owner::Nobody })
             }
             _ => Err(ApiError::unauthorized()),
@@ -168,7 +191,7 @@ impl Auth {
     /// The login of a token and its user.
     fn login(&self, bearer: &Bearer) -> Result<(token::Login, Arc<Account>), ApiError> {
         let valid = || {
-            let login = self.key.check(bearer.0.as_deref()?, clock::now_ms())?;
+            let login = self.key.check(bearer.token.as_deref()?, clock::now_ms())?;
             let account = self.accounts.by_id(login.user_id)?;
             let is_alive =
                 account.token_epoch == login.token_epoch && !self.accounts.is_ended(login.login_id);

@@ -1,9 +1,10 @@
-//! Login tokens: who signed in, when, in which epoch and under which login id, signed with HMAC-SHA256 and written
-//! in base64url. A token says nothing that its owner may not know and nothing is looked up to check its signature.
+//! Login tokens and share tokens: who signed in, when, in which epoch and under which login id, or which share; signed
+//! with HMAC-SHA256 and written in base64url. A token says nothing that its owner may not know, and nothing is looked
+//! up to check its signature.
 //!
 //! Invariants: the key is derived from the secret for this purpose alone, so whatever else is signed with the same
-//! secret is never a login, and a login is never anything else; the first byte, the kind, is part of what is signed;
-//! signatures are compared in constant time; a token has one spelling.
+//! secret is neither; a token of one kind is never taken for one of another, since the first byte, the kind, is part of
+//! what is signed; signatures are compared in constant time; a token has one spelling.
 
 use anyhow::{Result, bail};
 use base64::Engine;
@@ -16,6 +17,7 @@ use crate::limits;
 
 const PURPOSE: &[u8] = b"sumimi login token 1";
 const KIND_LOGIN: u8 = 1;
+const KIND_SHARE: u8 = 2;
 /// kind, user id, time, epoch, login id.
 const BODY_BYTES: usize = 1 + 16 + 8 + 8 + 8;
 const SIGNATURE_BYTES: usize = 32;
@@ -73,6 +75,20 @@ impl Key {
         self.sign_kind(KIND_LOGIN, login)
     }
 
+    /// The token of a share: it shows what the share shows as long as there is one.
+    #[must_use]
+    pub fn sign_share(&self, share_id: Uuid, now_ms: i64) -> String {
+        let share = Login { user_id: share_id, issued_at: now_ms, token_epoch: 0, login_id: 0 };
+        self.sign_kind(KIND_SHARE, &share)
+    }
+
+    /// The share of a token that we signed and that has not expired, and when it was issued, ms since 1970 UTC.
+    #[must_use]
+    pub fn check_share(&self, token: &str, now_ms: i64) -> Option<(Uuid, i64)> {
+        let share = self.check_kind(KIND_SHARE, token, now_ms)?;
+        Some((share.user_id, share.issued_at))
+    }
+
     fn sign_kind(&self, kind: u8, login: &Login) -> String {
         let mut bytes = Vec::with_capacity(TOKEN_BYTES);
         bytes.push(kind);
@@ -88,6 +104,10 @@ impl Key {
     /// The login of a token that we signed and that has not expired; nothing else is looked at.
     #[must_use]
     pub fn check(&self, token: &str, now_ms: i64) -> Option<Login> {
+        self.check_kind(KIND_LOGIN, token, now_ms)
+    }
+
+    fn check_kind(&self, expected: u8, token: &str, now_ms: i64) -> Option<Login> {
         // The decoder wants room for whole groups of three bytes.
         let mut bytes = [0; TOKEN_BYTES.next_multiple_of(3)];
         if URL_SAFE_NO_PAD.decode_slice(token, &mut bytes).ok()? != TOKEN_BYTES {
@@ -106,7 +126,7 @@ impl Key {
             token_epoch: i64::from_be_bytes(*token_epoch),
             login_id: u64::from_be_bytes(*login_id),
         };
-        (kind == KIND_LOGIN && now_ms < login.expires_at()).then_some(login)
+        (kind == expected && now_ms < login.expires_at()).then_some(login)
     }
 }
 
@@ -160,6 +180,10 @@ mod tests {
         for kind in [0, 2, 255] {
             assert_eq!(key().check(&key().sign_kind(kind, &LOGIN), 1_000), None, "kind {kind}");
         }
+        let share = key().sign_share(LOGIN.user_id, 1_000);
+        assert_eq!(key().check_share(&share, 1_000), Some((LOGIN.user_id, 1_000)));
+        assert_eq!(key().check_share(&share, LOGIN.expires_at()), None);
+        assert_eq!(key().check_share(&key().sign(&LOGIN), 1_000), None, "a login is no share");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use duckdb::{Connection, Row, params};
 use uuid::Uuid;
 
-use super::Store;
 use super::websites::FORGET;
+use super::{Store, shares};
 use crate::websites::{Directory, Link, LinkKind, Owner, Website};
 use crate::{clock, limits};
 
@@ -65,7 +65,10 @@ impl Store {
     /// When the database fails; so with all of these.
     pub fn directory(&self) -> Result<Directory> {
         let directory = Directory::new(self.websites()?);
-        directory.replace_links(self.with_admin(|connection| all(connection))?);
+        self.with_admin(|connection| {
+            directory.replace_links(all(connection)?);
+            shares::refresh(connection, &directory)
+        })?;
         Ok(directory)
     }
 
@@ -181,7 +184,9 @@ impl Store {
             transaction.execute("DELETE FROM main.saved WHERE website_key = ?", [row.key])?;
             transaction.execute("DELETE FROM main.annotation WHERE website_key = ?", [row.key])?;
             transaction.execute("DELETE FROM main.link WHERE website_key = ?", [row.key])?;
+            shares::forget(&transaction, id)?;
             transaction.commit()?;
+            shares::refresh(connection, directory)?;
             directory.replace_links(all(connection)?);
             Ok(true)
         })

@@ -17,6 +17,7 @@ mod rows;
 pub mod saved;
 pub mod schema;
 mod sessions;
+pub mod shares;
 pub mod sql;
 pub mod teams;
 pub mod versions;

@@ -10,13 +10,14 @@ use duckdb::Connection;
 use crate::clock;
 
 /// The schema files in the order in which they are applied; the version is the number of files.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     include_str!("../../sql/schema/0001_initial.sql"),
     include_str!("../../sql/schema/0002_saved.sql"),
     include_str!("../../sql/schema/0003_links.sql"),
     include_str!("../../sql/schema/0004_boards.sql"),
     include_str!("../../sql/schema/0005_teams.sql"),
     include_str!("../../sql/schema/0006_annotation.sql"),
+    include_str!("../../sql/schema/0007_shares.sql"),
 ];
 
 /// Builds the database at `path` unless it exists.
@@ -80,4 +81,48 @@ fn apply(connection: &Connection, file: &str, number: i64) -> Result<()> {
         duckdb::params![number, clock::now_ms()],
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The version in which share ids became shares.
+    const SHARES: usize = 7;
+
+    /// A database of the schema `version`, with a website that has a share id, left as a crash leaves it: its changes
+    /// are in the log and not in the file.
+    fn old(path: &Path, version: usize) {
+        let connection = Connection::open_in_memory().expect("opens");
+        crate::store::attach(&connection, path).expect("attached");
+        for (file, number) in FILES[..version].iter().zip(1..) {
+            apply(&connection, file, number).expect("applied");
+        }
+        connection.execute_batch("CHECKPOINT").expect("checkpoint");
+        let share = if version < SHARES { ", share_id" } else { "" };
+        let value = if version < SHARES { ", 'old-share'" } else { "" };
+        connection
+            .execute_batch(&format!(
+                "PRAGMA disable_checkpoint_on_shutdown;
+                 INSERT INTO main.website (website_id, name, domain, created_at{share})
+                 VALUES ('11111111-1111-4111-8111-111111111111', 'Site', 'd', 5{value})"
+            ))
+            .expect("a website");
+    }
+
+    #[test]
+    fn a_database_of_every_version_is_brought_up_to_date_and_keeps_what_it_had() {
+        for version in 1..=FILES.len() {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("sumimi.duckdb");
+            old(&path, version);
+            for _ in 0..2 {
+                let store = crate::store::Store::open(dir.path()).expect("opens");
+                let website = store.websites().expect("websites").pop().expect("the website");
+                let row = store.website(website.id).expect("read").expect("known");
+                let share = (version < SHARES).then(|| "old-share".to_owned());
+                assert_eq!((row.name.as_str(), row.share_id), ("Site", share), "version {version}");
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use duckdb::{Connection, Row, params};
 use uuid::Uuid;
 
-use super::Store;
+use super::{Store, shares};
 use crate::websites::{Directory, Owner, Website};
 use crate::{clock, limits};
 
@@ -22,6 +22,7 @@ pub struct WebsiteRow {
     pub id: Uuid,
     pub name: String,
     pub domain: String,
+    /// The slug of its latest share.
     pub share_id: Option<String>,
     pub user_id: Option<Uuid>,
     pub team_id: Option<Uuid>,
@@ -76,6 +77,7 @@ impl Whose {
 pub struct WebsiteChange {
     pub name: Option<String>,
     pub domain: Option<String>,
+    /// A slug makes a share, nothing ends all of them.
     pub share_id: Option<Option<String>>,
     pub replay_enabled: Option<bool>,
     pub replay_config: Option<Option<String>>,
@@ -90,7 +92,8 @@ pub enum Refused {
     Unknown,
 }
 
-const COLUMNS: &str = "website_key, website_id::VARCHAR, name, domain, share_id, user_id::VARCHAR,
+const COLUMNS: &str = "website_key, website_id::VARCHAR, name, domain,
+    (SELECT arg_max(slug, created_at) FROM main.share WHERE entity_id = website_id), user_id::VARCHAR,
     team_id::VARCHAR, created_by::VARCHAR, reset_at, created_at, updated_at, replay_enabled,
     replay_config";
 
@@ -180,20 +183,20 @@ impl Store {
             if find(connection, new.id)?.is_some() || directory.subject(new.id).is_some() {
                 return Ok(Err(Refused::IdTaken));
             }
-            if is_share_id_taken(connection, new.share_id.as_deref(), new.id)? {
+            if shares::is_taken(connection, new.share_id.as_deref(), new.id)? {
                 return Ok(Err(Refused::ShareIdTaken));
             }
             let (now, text) = (clock::now_ms(), |id: Uuid| id.to_string());
-            connection.execute(
-                "INSERT INTO main.website (website_key, website_id, name, domain, share_id,
-                     user_id, team_id, created_by, created_at, updated_at)
-                 VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?,
-                     ?::UUID, ?::UUID, ?::UUID, ?, ?)",
+            let transaction = connection.transaction()?;
+            transaction.execute(
+                "INSERT INTO main.website (website_key, website_id, name, domain, user_id,
+                     team_id, created_by, created_at, updated_at)
+                 VALUES (nextval('main.website_key_sequence'), ?::UUID, ?, ?, ?::UUID, ?::UUID,
+                     ?::UUID, ?, ?)",
                 params![
                     new.id.to_string(),
                     new.name,
                     new.domain,
-                    new.share_id,
                     new.owner.user().map(text),
                     new.owner.team().map(text),
                     text(new.created_by),
@@ -201,6 +204,11 @@ impl Store {
                     now
                 ],
             )?;
+            if let Some(share_id) = &new.share_id {
+                shares::put_whole(&transaction, new.id, &new.name, share_id)?;
+            }
+            transaction.commit()?;
+            shares::refresh(connection, directory)?;
             let row = find(connection, new.id)?.context("the new website is not there")?;
             directory.put(entry(&row));
             Ok(Ok(row))
@@ -210,36 +218,43 @@ impl Store {
     /// Changes what is named in `change`.
     pub fn change_website(
         &self,
+        directory: &Directory,
         id: Uuid,
         change: &WebsiteChange,
     ) -> Result<Result<WebsiteRow, Refused>> {
         self.with_admin(|connection| {
             let Some(mut row) = find(connection, id)? else { return Ok(Err(Refused::Unknown)) };
             let wanted = change.share_id.as_ref().and_then(Option::as_deref);
-            if is_share_id_taken(connection, wanted, id)? {
+            if shares::is_taken(connection, wanted, id)? {
                 return Ok(Err(Refused::ShareIdTaken));
             }
             set(&mut row.name, change.name.as_ref());
             set(&mut row.domain, change.domain.as_ref());
-            set(&mut row.share_id, change.share_id.as_ref());
             set(&mut row.replay_enabled, change.replay_enabled.as_ref());
             set(&mut row.replay_config, change.replay_config.as_ref());
             row.updated_at = Some(clock::now_ms());
-            connection.execute(
-                "UPDATE main.website SET name = ?, domain = ?, share_id = ?, replay_enabled = ?,
+            let transaction = connection.transaction()?;
+            transaction.execute(
+                "UPDATE main.website SET name = ?, domain = ?, replay_enabled = ?,
                      replay_config = ?, updated_at = ?
                  WHERE website_id = ?::UUID",
                 params![
                     row.name,
                     row.domain,
-                    row.share_id,
                     row.replay_enabled,
                     row.replay_config,
                     row.updated_at,
                     id.to_string()
                 ],
             )?;
-            Ok(Ok(row))
+            match &change.share_id {
+                None => {}
+                Some(None) => shares::forget(&transaction, id)?,
+                Some(Some(slug)) => shares::put_whole(&transaction, id, &row.name, slug)?,
+            }
+            transaction.commit()?;
+            shares::refresh(connection, directory)?;
+            Ok(find(connection, id)?.ok_or(Refused::Unknown))
         })
     }
 
@@ -277,7 +292,9 @@ impl Store {
             transaction.execute("DELETE FROM main.annotation WHERE website_key = ?", [row.key])?;
             let sql = "DELETE FROM main.website WHERE website_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
+            shares::forget(&transaction, id)?;
             transaction.commit()?;
+            shares::refresh(connection, directory)?;
             directory.remove(id);
             Ok(true)
         })
@@ -326,17 +343,6 @@ fn find(connection: &Connection, id: Uuid) -> Result<Option<WebsiteRow>> {
         .prepare(&format!("SELECT {COLUMNS} FROM main.website WHERE website_id = ?::UUID"))?;
     let mut rows = statement.query([id.to_string()])?;
     rows.next()?.map(read).transpose()
-}
-
-/// Whether another website has this share id.
-fn is_share_id_taken(connection: &Connection, share_id: Option<&str>, id: Uuid) -> Result<bool> {
-    let Some(share_id) = share_id else { return Ok(false) };
-    let others: i64 = connection.query_row(
-        "SELECT count(*) FROM main.website WHERE share_id = ? AND website_id <> ?::UUID",
-        params![share_id, id.to_string()],
-        |row| row.get(0),
-    )?;
-    Ok(others > 0)
 }
 
 /// Reads the [`COLUMNS`].

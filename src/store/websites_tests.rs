@@ -88,7 +88,7 @@ fn ids_and_share_ids_belong_to_one_website() {
     let share = |id, share_id: &str| {
         let share_id = Some(Some(share_id.to_owned()));
         let change = WebsiteChange { share_id, ..WebsiteChange::default() };
-        store.change_website(Uuid::from_u128(id), &change).expect("works").err()
+        store.change_website(&directory, Uuid::from_u128(id), &change).expect("works").err()
     };
     assert_eq!(create(new(1, "a", Some("share"))), None);
     assert_eq!(create(new(1, "b", None)), Some(Refused::IdTaken));

@@ -71,6 +71,19 @@ impl House {
 
     /// Any request; without a token when it is empty.
     pub async fn call(&self, method: Method, path: &str, token: &str, body: Vec<u8>) -> Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        self.call_with(method, path, if token.is_empty() { &[] } else { &headers }, body).await
+    }
+
+    /// Any request with any headers.
+    pub async fn call_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
         let app = App::new()
             .app_data(web::Data::from(Arc::clone(&self.store)))
             .app_data(web::Data::from(Arc::clone(&self.directory)))
@@ -79,8 +92,8 @@ impl House {
             .configure(api::configure);
         let app = test::init_service(app).await;
         let mut request = test::TestRequest::default().method(method).uri(path).set_payload(body);
-        if !token.is_empty() {
-            request = request.insert_header(("authorization", format!("Bearer {token}")));
+        for header in headers {
+            request = request.insert_header(*header);
         }
         let response = test::call_service(&app, request.to_request()).await;
         let status = response.status().as_u16();

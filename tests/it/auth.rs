@@ -169,7 +169,7 @@ async fn the_token_is_the_second_word_whatever_the_first_is() {
     ] {
         let request = TestRequest::default().insert_header(("authorization", header));
         let bearer = sumimi::auth::Bearer::extract(&request.to_http_request()).await;
-        assert_eq!(bearer.expect("never fails").0.as_deref(), expected);
+        assert_eq!(bearer.expect("never fails").token.as_deref(), expected);
     }
 }
 

@@ -26,6 +26,7 @@ mod process;
 mod recorder;
 mod ring_model;
 mod settings;
+mod shares;
 mod teams;
 mod tidy;
 mod tracker;

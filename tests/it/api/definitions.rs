@@ -98,7 +98,9 @@ fn the_files_that_the_page_names_exist() {
         .split('`')
         .skip(1)
         .step_by(2)
-        .filter(|code| code.ends_with(".sql") || code.ends_with(".rs"))
+        .filter(|code| {
+            [Some("sql"), Some("rs")].contains(&code.rsplit_once('.').map(|(_, end)| end))
+        })
         .collect();
     assert!(named.len() >= 8, "{named:?}");
     for file in named {
