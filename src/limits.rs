@@ -181,6 +181,9 @@ pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
 /// Rows of one page of a list when no size is asked for, and at most.
 pub const PAGE_ROWS_DEFAULT: i64 = 20;
 pub const PAGE_ROWS_MAX: i64 = 1_000;
+/// Lists that are read page by page (a few dozen bytes each), and how long one waits for its next page.
+pub const HORIZON_PLACES: usize = 1 << 10;
+pub const HORIZON_MS_MAX: i64 = 15 * 60_000;
 /// Sessions whose visit is remembered between requests.
 pub const VISIT_SLOTS: usize = 1 << 18;
 /// User agents remembered per worker.

@@ -1,6 +1,6 @@
 -- Events that carry properties with all of these, newest first; those of one time in the order of their ids, backwards.
 -- Parameters: $website_key UINTEGER, $start_at and $end_at BIGINT (ms since 1970 UTC, both inclusive), $event_name
--- VARCHAR (NULL: of any name), $limit and $offset BIGINT (events), $rows_max BIGINT (properties of the whole page).
+-- VARCHAR (NULL: of any name), $horizon BIGINT (as in horizon.sql), $limit and $offset BIGINT (events), $rows_max BIGINT (properties of the whole page).
 -- Rows, one a property: events on all pages, event, session, path, name of the event, time (ms), property, type
 -- (1 string, 2 number, 3 boolean, 4 date, 5 array), value as text, as number, as date (ms); the properties of an event
 -- in the order of the alphabet. Beyond the last page one row with the count and NULLs.
@@ -11,6 +11,7 @@ WITH matched AS NOT MATERIALIZED (
     FROM facts.event
     WHERE website_key = $website_key
         AND created_at BETWEEN $start_at AND $end_at
+        AND rowid <= $horizon
         AND has_data
         AND ($event_name::VARCHAR IS NULL OR event_name = $event_name)
         /*:filters*/

@@ -1,6 +1,6 @@
 -- Events of any type one by one, newest first; those of one time in the order of their ids, backwards.
 -- Parameters: $website_key UINTEGER, $website_id VARCHAR (answered as it is), $start_at and $end_at BIGINT (ms since
--- 1970 UTC, both inclusive), $limit and $offset BIGINT. The rows of the page are found by time and id alone, and only
+-- 1970 UTC, both inclusive), $horizon BIGINT (as in horizon.sql), $limit and $offset BIGINT. The rows of the page are found by time and id alone, and only
 -- then read whole, so that a page far back costs no more memory than the first one.
 -- Rows: events on all pages, then the event's columns; beyond the last page one row with the count and NULLs.
 WITH matched AS NOT MATERIALIZED (
@@ -10,6 +10,7 @@ WITH matched AS NOT MATERIALIZED (
     FROM facts.event
     WHERE website_key = $website_key
         AND created_at BETWEEN $start_at AND $end_at
+        AND rowid <= $horizon
         /*:filters*/
 ),
 

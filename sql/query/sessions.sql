@@ -1,6 +1,6 @@
 -- Sessions with an event of any type in a range, the one that was seen last first, ties by id backwards.
 -- Parameters: $website_key UINTEGER, $website_id VARCHAR (answered as it is), $start_at and $end_at BIGINT (ms since
--- 1970 UTC, both inclusive), $limit and $offset BIGINT. Browser, place, … are those of the session's first event of
+-- 1970 UTC, both inclusive), $horizon BIGINT (as in horizon.sql), $limit and $offset BIGINT. Browser, place, … are those of the session's first event of
 -- the range, and are read for the sessions of the page only.
 -- Rows: sessions on all pages, session, $website_id, hostname, browser, os, device, screen, language, country,
 -- region, city, distinct id, first and last time (ms), visits, views (event type 1), custom events (event type 2);
@@ -16,6 +16,7 @@ WITH visit AS (
     FROM facts.event
     WHERE website_key = $website_key
         AND created_at BETWEEN $start_at AND $end_at
+        AND rowid <= $horizon
         /*:filters*/
     GROUP BY session_id, visit_id
 ),

@@ -100,7 +100,8 @@ async fn page(
         .ask(sql::EVENT_DATA, website)
         .bind("event_name", event_name.map(str::to_owned))
         .bind("rows_max", limits::PAGE_PROPERTIES_MAX as i64 + 1);
-    let found = page.ask(&asked.readers, question, |row| counted(row, Found::read)).await?;
+    let found =
+        page.ask_steadily(asked, website, question, |row| counted(row, Found::read)).await?;
     let page = found.grouped(|one, other| one.event_id == other.event_id)?;
     Ok((page, website.id.to_string()))
 }

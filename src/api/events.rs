@@ -52,7 +52,7 @@ pub async fn events(asked: Asked) -> Result<Json<Paged<Event>>, ApiError> {
     }
     let website = scope.website(&asked).await?;
     let question = scope.ask(sql::EVENTS, website).bind("website_id", website.id.to_string());
-    Ok(Json(page.ask(&asked.readers, question, |row| counted(row, Event::read)).await?))
+    Ok(Json(page.ask_steadily(&asked, website, question, |row| counted(row, Event::read)).await?))
 }
 
 impl Event {

@@ -56,6 +56,8 @@ use uuid::Uuid;
 use self::params::Query;
 use crate::auth::{Auth, Bearer};
 use crate::error::ApiError;
+use crate::store::horizons::ListKey;
+use crate::store::question::Question;
 use crate::store::reader::Readers;
 use crate::websites::Website;
 use crate::{identity, limits};
@@ -153,6 +155,12 @@ impl Asked {
     /// 401 without a valid token or permission.
     pub async fn website_to_change(&self) -> Result<Website, ApiError> {
         self.auth.website_to_change(&self.bearer, &self.place.website).await
+    }
+
+    /// Which list a question is about, as the one who asks reads it.
+    fn list_key(&self, question: &Question) -> ListKey {
+        let login = self.bearer.share.as_deref().or(self.bearer.token.as_deref());
+        ListKey::new(login.unwrap_or_default(), question)
     }
 
     /// The id behind the website in the path.

@@ -5,11 +5,14 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::Asked;
 use super::params::Query;
 use crate::error::ApiError;
 use crate::limits;
 use crate::store::question::{Question, Read};
 use crate::store::reader::Readers;
+use crate::store::sql;
+use crate::websites::Website;
 
 /// Which page is wanted.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,6 +79,32 @@ impl Page {
             page_size: self.size,
             search: self.search,
         })
+    }
+
+    /// As [`Page::ask`], of a list that stays as it was when its first page was asked for, while new events come in.
+    ///
+    /// # Errors
+    /// As [`Readers::ask`].
+    pub async fn ask_steadily<T: Send + 'static>(
+        self,
+        asked: &Asked,
+        website: Website,
+        question: Question,
+        read: Read<(i64, Option<T>)>,
+    ) -> Result<Paged<T>, ApiError> {
+        let key = asked.list_key(&question);
+        // The question knows neither page nor size yet: they are no part of what the list is.
+        let known = if self.number > 1 { asked.readers.horizons().of(key) } else { None };
+        let horizon = match known {
+            Some(horizon) => horizon,
+            None => {
+                let question = Question::new(sql::HORIZON).bind("website_key", website.key);
+                let horizon = asked.readers.ask_one(question, |row| row.integer(0)).await?;
+                asked.readers.horizons().remember(key, horizon);
+                horizon
+            }
+        };
+        self.ask(&asked.readers, question.bind("horizon", horizon), read).await
     }
 
     /// Rows before the page.

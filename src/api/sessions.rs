@@ -47,7 +47,7 @@ pub async fn sessions(asked: Asked) -> Result<Json<Paged<Session>>, ApiError> {
     }
     let website = scope.website(&asked).await?;
     let question = scope.ask(sql::SESSIONS, website).bind("website_id", website.id.to_string());
-    Ok(Json(page.ask(&asked.readers, question, |row| counted(row, Session::read)).await?))
+    Ok(Json(page.ask_steadily(&asked, website, question, |row| counted(row, Session::read)).await?))
 }
 
 impl Session {

@@ -10,6 +10,7 @@ pub mod answers;
 pub mod append;
 pub mod boards;
 mod columns;
+pub mod horizons;
 pub mod links;
 pub mod question;
 pub mod reader;

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Store;
 use super::answers::{Answers, Flight, Way};
+use super::horizons::Horizons;
 use super::question::{Question, Read};
 use super::rows::Rows;
 use crate::{limits, priority};
@@ -57,6 +58,7 @@ struct Shared {
     /// Questions waiting for a permit.
     waiting: AtomicUsize,
     answers: Arc<Answers>,
+    horizons: Horizons,
     /// Places for answers of many questions.
     exports: Arc<Semaphore>,
     question_max: Duration,
@@ -97,6 +99,12 @@ impl Readers {
         Self::with_deadline(store, Duration::from_millis(limits::QUESTION_MS_MAX))
     }
 
+    /// How far lists reach that are read page by page.
+    #[must_use]
+    pub fn horizons(&self) -> &Horizons {
+        &self.0.horizons
+    }
+
     /// As [`Readers::new`], with another longest duration of a question.
     ///
     /// # Errors
@@ -112,6 +120,7 @@ impl Readers {
             idle: Mutex::new(idle),
             permits: Arc::new(Semaphore::new(limits::READERS)),
             waiting: AtomicUsize::new(0),
+            horizons: Horizons::default(),
             answers: Answers::new(Arc::clone(&store.versions)),
             exports: Arc::new(Semaphore::new(limits::EXPORTS_MAX)),
             question_max,

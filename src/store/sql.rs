@@ -32,6 +32,7 @@ pub const EXPORT: &str = include_str!("../../sql/query/export.sql");
 pub const EXPORT_PIECES: &str = include_str!("../../sql/query/export_pieces.sql");
 pub const FUNNEL: &str = include_str!("../../sql/query/funnel.sql");
 pub const GOAL: &str = include_str!("../../sql/query/goal.sql");
+pub const HORIZON: &str = include_str!("../../sql/query/horizon.sql");
 pub const JOURNEY: &str = include_str!("../../sql/query/journey.sql");
 pub const METRICS: &str = include_str!("../../sql/query/metrics.sql");
 pub const METRICS_EDGE: &str = include_str!("../../sql/query/metrics_edge.sql");
@@ -95,6 +96,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("export_pieces", EXPORT_PIECES),
     ("funnel", FUNNEL),
     ("goal", GOAL),
+    ("horizon", HORIZON),
     ("journey", JOURNEY),
     ("metrics", METRICS),
     ("metrics_edge", METRICS_EDGE),

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{MARCH, RESET_SITE, SITE, TestApp, event, page};
+use sumimi::event::{Event, EventKind};
+use sumimi::store::append::Append;
+
+use super::{MARCH, RESET_SITE, SITE, TestApp, at, event, page};
 
 /// One field of the rows of a page, and how many rows there are in all.
 async fn listed(app: &TestApp, query: &str, field: &str) -> (Vec<String>, i64) {
@@ -61,6 +64,55 @@ async fn pages_cover_every_event_once_also_among_equal_times() {
     );
     for query in ["pageSize=0", "pageSize=-1", "pageSize=abc", "page=1.5"] {
         assert_eq!(app.get(&format!("{SITE}/events?{MARCH}&{query}")).await.0, 400, "{query}");
+    }
+}
+
+/// One more event of website 1, stored as the running program stores it.
+fn store_one(append: &mut Append, number: u64, created_at: i64) {
+    let event = Event {
+        website_key: 1,
+        kind: EventKind::PageView,
+        session_id: 1_000 + number,
+        visit_id: 1_000 + number,
+        created_at,
+        ..Event::default()
+    };
+    append.commit([(1 << 40 | number, event)].into_iter(), &[], || Ok(())).expect("commits");
+}
+
+#[actix_web::test]
+async fn pages_neither_repeat_nor_miss_a_row_while_events_come_in() {
+    let seeds: Vec<_> = (0..250)
+        .map(|n| page(&format!("2026-03-03T10:{:02}:{:02}Z", n / 60, n % 60), n, n, "/a"))
+        .collect();
+    let app = TestApp::new(&seeds);
+    let mut append = Append::new(&app.store).expect("connects");
+    let mut stored = 0;
+    for list in ["events", "sessions"] {
+        let mut seen = Vec::new();
+        let first = app.answer(&format!("{SITE}/{list}?{MARCH}&pageSize=30")).await;
+        let count = first["count"].as_i64().expect("a count");
+        for number in 1..=count / 30 + 1 {
+            // Newer than all, older than all, and in the midst of them.
+            for time in ["2026-03-04T00:00:00Z", "2026-03-02T00:00:00Z", "2026-03-03T10:02:00Z"] {
+                stored += 1;
+                store_one(&mut append, stored, at(time));
+            }
+            let path = format!("{SITE}/{list}?{MARCH}&pageSize=30&page={number}");
+            let answer = if number == 1 { first.clone() } else { app.answer(&path).await };
+            assert_eq!(answer["count"], count, "{list} {number}");
+            let rows = answer["data"].as_array().expect("rows");
+            seen.extend(rows.iter().map(|row| row["id"].to_string()));
+        }
+        let rows = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!((rows, seen.len()), (count as usize, count as usize), "{list}");
+        // The first page shows them, and so does a later one of who did not begin with the first.
+        let again = app.answer(&format!("{SITE}/{list}?{MARCH}&pageSize=30")).await;
+        assert!(again["count"].as_i64() > Some(count), "{list}");
+        let other = app.answer(&format!("{SITE}/{list}?{MARCH}&pageSize=29&page=2")).await;
+        assert_eq!(other["count"], again["count"], "{list}");
     }
 }
 

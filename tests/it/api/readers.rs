@@ -43,6 +43,7 @@ fn with_values(name: &str, text: &'static str, question: Question) -> Question {
         "event_id",
         "rows_max",
         "data_type",
+        "horizon",
     ];
     let texts = [
         ("unit", "day"),
