@@ -24,6 +24,7 @@ mod openapi;
 mod overload;
 mod process;
 mod recorder;
+mod rights;
 mod ring_model;
 mod settings;
 mod shares;
