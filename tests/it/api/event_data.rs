@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sumimi::identity::uuid_of;
 
-use super::{Data, MARCH, RESET_SITE, SITE, TestApp, event, page};
+use super::{Data, MARCH, RESET_SITE, SITE, TestApp, encoded, event, page};
 
 /// Two orders and a refund, a page view with a property, and what must not be seen: an event without properties, one
 /// of another month, one of another website.
@@ -271,4 +271,51 @@ async fn questions_about_a_property_say_which_and_bad_ones_are_refused() {
     let metric = "eventName=order&propertyName=price&metric=max";
     let path = format!("{SITE}/event-data-pivot/numeric-series?{MARCH}&{metric}");
     assert_eq!(app.get(&path).await.0, 400);
+}
+
+#[actix_web::test]
+async fn names_and_values_are_letters_whatever_they_look_like() {
+    let app = TestApp::new(&[
+        event("2026-03-03T10:00:00Z", 1, 1, "50%_off").data("a.b_c", Data::Text("100% \"Ärger\"")),
+        event("2026-03-03T10:00:00Z", 1, 1, "50x off").data("a.bxc", Data::Text("*")),
+        event("2026-03-03T10:00:00Z", 1, 1, "50%_OFF").data("a.b_c", Data::Text("{}")),
+    ]);
+    let (name, property) = (encoded("50%_off"), encoded("a.b_c"));
+    let values = format!("{SITE}/event-data/values?{MARCH}&propertyName={property}");
+    let one = json!([{ "value": "100% \"Ärger\"", "total": 1 }]);
+    for query in [
+        format!("eventName={name}"),
+        format!("event={name}"),
+        format!("event=c.%25_o&eventName={name}"),
+    ] {
+        assert_eq!(app.answer(&format!("{values}&{query}")).await, one, "{query}");
+    }
+    assert_eq!(app.answer(&values).await.as_array().map(Vec::len), Some(2));
+    let pivot = app.answer(&format!("{SITE}/event-data-pivot?{MARCH}&eventName={name}")).await;
+    assert_eq!(pivot["count"], 1);
+    let rows = ["property-series", "array-series", "date-series", "numeric-series"];
+    let odd = [
+        "'; DROP TABLE facts.event; --",
+        "') OR true --",
+        "$property_name",
+        "/*:filters*/",
+        "\0",
+        "%",
+        "*",
+    ];
+    for text in odd.map(encoded) {
+        for tail in rows {
+            for owner in ["event-data-pivot", "session-data"] {
+                let query = format!("eventName={text}&propertyName={text}");
+                let path = format!("{SITE}/{owner}/{tail}?{MARCH}&{query}");
+                assert_eq!(app.answer(&path).await, json!([]), "{path}");
+            }
+        }
+        for path in ["event-data/fields", "session-data/properties", "session-data/stats"] {
+            let path = format!("{SITE}/{path}?{MARCH}&eventName={text}&propertyName={text}");
+            assert_eq!(app.answer(&path).await, json!([]), "{path}");
+        }
+    }
+    let all = app.answer(&format!("{SITE}/event-data/stats?{MARCH}")).await;
+    assert_eq!(all, json!({ "events": 3, "properties": 2, "records": 3 }));
 }

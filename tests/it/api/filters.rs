@@ -131,6 +131,8 @@ async fn filters_combine_by_number_and_by_match() {
         ("path=/&country=DE&match=all", vec![]),
         ("url=/blog", vec!["/blog"]),
         ("url2=c.blog&country=us", vec!["/blogx"]),
+        ("host=example.com&path=/blog", vec!["/blog"]),
+        ("host=neq.example.com", vec![]),
         // These count only with a digit, and unknown names not at all.
         ("entry=/&exit=/&domain=x&screen=x&bogus=x&bogus1=x", ALL.to_vec()),
         ("entry1=/blog", vec!["/blog"]),
