@@ -37,7 +37,7 @@ impl Budget {
     pub fn new(config: &Config, memory_seen_bytes: u64, cpus: usize) -> Self {
         let memory_seen_bytes = config.memory.map_or(memory_seen_bytes, |bytes| bytes.0);
         let budget_bytes = memory_seen_bytes / 2;
-        let workers = cpus.clamp(1, WORKERS_MAX);
+        let workers = config.workers.map_or(cpus, |count| count as usize).clamp(1, WORKERS_MAX);
         // An eighth for the rings, but no more than is useful: a full ring is minutes of writer trouble.
         let rings = (budget_bytes / 8).clamp(4 * MIB, 256 * MIB);
         let ring_bytes_each = (rings / workers as u64).max(2 * MIB) & !4095;

@@ -65,6 +65,10 @@ pub struct Config {
     #[arg(long, env = "SUMIMI_RATE", global = true,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub rate: Option<u64>,
+    /// HTTP workers, in place of one for each processor
+    #[arg(long, env = "SUMIMI_WORKERS", global = true,
+          value_parser = clap::value_parser!(u64).range(1..=8))]
+    pub workers: Option<u64>,
     /// What an answered event survives: death of the `process`, or loss of `power` (slower: answers wait for the disk)
     #[arg(long, env = "SUMIMI_DURABILITY", default_value = "process", global = true,
           value_parser = ["process", "power"])]
@@ -134,6 +138,7 @@ impl Config {
                 self.memory.map_or("-".to_owned(), |bytes| format!("{}MB", bytes.0 >> 20)),
             ),
             ("SUMIMI_RATE", self.rate.map_or("-".to_owned(), |rate| rate.to_string())),
+            ("SUMIMI_WORKERS", self.workers.map_or("-".to_owned(), |count| count.to_string())),
             ("SUMIMI_DURABILITY", self.durability.clone()),
             ("SUMIMI_TRUSTED_PROXIES", self.trusted_proxies.clone()),
             (

@@ -3,7 +3,7 @@
 //! under overload is an early 503 for some and not a full ring for all. It also says once when an overload begins, and
 //! once when it is over.
 //!
-//! Invariants: the rate is never above the budget's and never below a hundredth of it; nothing here runs in a request.
+//! Invariants: the rate is never above the budget's and never below a thousandth of it; nothing here runs in a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const AVERAGE_S: f64 = 2.0;
 /// A rate that may rise doubles in so long.
 const DOUBLED_S: f64 = 0.5;
 /// The lowest rate, as a part of the budget's: the gate never closes.
-const LOWEST: f64 = 0.01;
+const LOWEST: f64 = 0.001;
 /// An overload is over when nothing was refused for so long.
 const CALM_MS: u64 = 5_000;
 
@@ -189,7 +189,7 @@ mod tests {
         for _ in 0..200 {
             pace.step(STEP, 0.9, 0);
         }
-        assert_eq!(pace.step(STEP, 1.0, 0), 200);
+        assert_eq!(pace.step(STEP, 1.0, 0), 20);
         assert_eq!(Pace::new(1).step(STEP, 1.0, 0), 1);
     }
 

@@ -65,25 +65,35 @@ fn rows_by_path(database: &Path) -> HashMap<String, u64> {
 }
 
 /// Connections that send page views with unique paths until they are stopped or cut off.
-struct Load {
+pub struct Load {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Outcome>>,
 }
 
 impl Load {
-    fn start(server: &Server, name: &str) -> Self {
+    pub fn start(server: &Server, name: &str) -> Self {
+        Self::start_with(server, name, CONNECTIONS, Request::page_view)
+    }
+
+    /// `event` makes the event of a path.
+    pub fn start_with(
+        server: &Server,
+        name: &str,
+        connections: usize,
+        event: fn(&str) -> Request,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let threads = (0..CONNECTIONS)
+        let threads = (0..connections)
             .map(|connection| {
                 let (client, stop) = (server.client(), Arc::clone(&stop));
                 let prefix = format!("/{name}/{connection}");
-                thread::spawn(move || send_until_stopped(client, &prefix, &stop))
+                thread::spawn(move || send_until_stopped(client, &prefix, event, &stop))
             })
             .collect();
         Self { stop, threads }
     }
 
-    fn end(self) -> Outcome {
+    pub fn end(self) -> Outcome {
         self.stop.store(true, Ordering::Relaxed);
         let mut outcome = Outcome::default();
         for thread in self.threads {
@@ -93,14 +103,19 @@ impl Load {
     }
 }
 
-fn send_until_stopped(mut client: Client, prefix: &str, stop: &AtomicBool) -> Outcome {
+fn send_until_stopped(
+    mut client: Client,
+    prefix: &str,
+    event: fn(&str) -> Request,
+    stop: &AtomicBool,
+) -> Outcome {
     let mut outcome = Outcome::default();
     for number in 0.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let path = format!("{prefix}/{number}");
-        match client.send(&Request::page_view(&path)) {
+        match client.send(&event(&path)) {
             Ok(answer) if answer.status == 200 => outcome.answered.push(path),
             Ok(answer) if answer.status == 503 => outcome.refused += 1,
             Ok(answer) => panic!("{path} was answered {}: {}", answer.status, answer.text()),

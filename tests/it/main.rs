@@ -19,6 +19,7 @@ mod disk_full;
 mod faults;
 mod http;
 mod kill;
+mod kill_moments;
 mod links;
 mod openapi;
 mod overload;

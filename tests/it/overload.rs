@@ -94,7 +94,7 @@ fn the_rate_falls_while_events_cannot_be_committed_and_rises_when_they_can() {
         let event = large_event(&format!("/{number}"), 50_000);
         let status = client.send(&event).expect("an answer").status;
         assert!([200, 503].contains(&status), "{status}");
-        gate(&server)["rate_now"].as_u64() == Some(whole / 100)
+        gate(&server)["rate_now"].as_u64() == Some(whole / 1_000)
     });
     limit_files(&server, "unlimited");
     wait_until("the rate rises", &server, || gate(&server)["rate_now"] == whole);
