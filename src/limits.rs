@@ -207,6 +207,14 @@ pub const TEAM_NAME_CHARS_MAX: usize = 50;
 pub const ACCESS_CODE_CHARS_MAX: usize = 50;
 pub const ACCESS_CODE_CHARS_MIN: usize = 8;
 pub const ACCESS_CODE_RANDOM_CHARS: usize = 16;
+/// API keys of one user and of one server, all of them in memory; characters of a key's name, of its random part, and
+/// of what is shown of it. When a key was last used is written this seldom.
+pub const API_KEYS_PER_USER_MAX: usize = 100;
+pub const API_KEYS_MAX: usize = 10_000;
+pub const API_KEY_NAME_CHARS_MAX: usize = 100;
+pub const API_KEY_RANDOM_CHARS: usize = 40;
+pub const API_KEY_SHOWN_CHARS: usize = 12;
+pub const API_KEY_USE_MS: i64 = 3_600_000;
 pub const PASSWORD_CHARS_MIN: usize = 8;
 pub const PASSWORD_GENERATED_CHARS: usize = 20;
 /// Characters of a secret given in the settings.

@@ -56,9 +56,13 @@ async fn me(
     store: web::Data<Store>,
 ) -> Result<HttpResponse, ApiError> {
     let (caller, shown) = (auth.caller(&bearer), auth.share(&bearer));
+    let is_signed_in = auth.is_signed_in(&bearer);
+    let auth_type = if is_signed_in { "session" } else { "api-key" };
+    // A key is not told again.
+    let token = bearer.token.filter(|_| is_signed_in);
     let Some(shown) = shown else {
         return Ok(HttpResponse::Ok().json(json!({
-            "token": bearer.token, "shareToken": null, "authType": "session", "user": user(&caller?)
+            "token": token, "shareToken": null, "authType": auth_type, "user": user(&caller?)
         })));
     };
     let share = web::block(move || store.share(shown.share_id)).await??;
@@ -66,7 +70,7 @@ async fn me(
     share["iat"] = json!(shown.issued_at / 1_000);
     let user = caller.ok().as_ref().map(user);
     Ok(HttpResponse::Ok().json(json!({
-        "token": bearer.token, "shareToken": share, "authType": "share", "user": user
+        "token": token, "shareToken": share, "authType": "share", "user": user
     })))
 }
 

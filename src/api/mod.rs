@@ -5,6 +5,7 @@
 
 pub mod active;
 pub mod annotations;
+pub mod api_keys;
 pub mod boards;
 pub mod cells;
 pub mod charts;
@@ -68,6 +69,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
     cfg.configure(config::routes)
         .configure(openapi::routes)
         .configure(login::routes)
+        .configure(api_keys::routes)
         .service(web::resource("/api/websites/charts").get(charts::charts))
         .configure(websites::routes)
         .configure(users::routes)
@@ -159,7 +161,8 @@ impl Asked {
 
     /// Which list a question is about, as the one who asks reads it.
     fn list_key(&self, question: &Question) -> ListKey {
-        let login = self.bearer.share.as_deref().or(self.bearer.token.as_deref());
+        let Bearer { token, share, api_key, .. } = &self.bearer;
+        let login = share.as_ref().or(api_key.as_ref()).or(token.as_ref()).map(String::as_str);
         ListKey::new(login.unwrap_or_default(), question)
     }
 

@@ -46,7 +46,7 @@ async fn create(
     password::check_new(&password).map_err(ApiError::BadRequest)?;
     let role = role_of(&role)?;
     let id = id.as_deref().map(|id| uuid("id", id)).transpose()?;
-    auth.admin(&bearer)?;
+    auth.admin_in_person(&bearer)?;
     let new = NewUser { id: id.unwrap_or_else(Uuid::new_v4), username, password, role };
     let created = Auth::create_user(&auth.into_inner(), new).await?;
     Ok(HttpResponse::Ok().json(json!({
@@ -85,7 +85,7 @@ async fn change(
     password.as_deref().map(password::check_new).transpose().map_err(ApiError::BadRequest)?;
     let role = role.as_deref().map(role_of).transpose()?;
     let id = uuid("userId", &id)?;
-    auth.admin(&bearer)?;
+    auth.admin_in_person(&bearer)?;
     let change = UserChange { username, password, role };
     let changed = Auth::change_user(&auth.into_inner(), id, change).await?;
     Ok(HttpResponse::Ok().json(answer(&changed)))
@@ -97,7 +97,7 @@ async fn delete(
     auth: web::Data<Auth>,
 ) -> Result<HttpResponse, ApiError> {
     let id = uuid("userId", &id)?;
-    let caller = auth.admin(&bearer)?;
+    let caller = auth.admin_in_person(&bearer)?;
     if caller.user_id == id {
         return Err(ApiError::bad_request("You cannot delete yourself."));
     }

@@ -1,9 +1,10 @@
 //! Who is asking, and what they may do. Every handler asks [`Auth`] after it has validated its input and before it
 //! does anything: Umami answers a bad question with 400 even to strangers, and lack of permission with 401.
 //!
-//! Invariants: checking a token asks the database nothing; a token dies with its time, its login, its user's
+//! Invariants: checking a token or key asks the database nothing; a token dies with its time, its login, its user's
 //! password and its user; who may not see a website cannot tell whether it exists.
 
+mod api_keys;
 mod guesses;
 mod links;
 mod login;
@@ -36,6 +37,10 @@ pub struct Bearer {
     /// The token of a share: `x-umami-share-token`, on requests that say with `x-umami-share-context` that they come
     /// from the page of a share.
     pub share: Option<String>,
+    /// The API key: `x-umami-api-key`, or the token when it is one.
+    pub api_key: Option<String>,
+    /// Whether the request can change nothing.
+    pub reads: bool,
 }
 
 impl FromRequest for Bearer {
@@ -49,9 +54,13 @@ impl FromRequest for Bearer {
         };
         let token = header("authorization").and_then(|value| value.split_whitespace().nth(1));
         let share = header("x-umami-share-context").and_then(|_| header("x-umami-share-token"));
+        let api_key = token.filter(|token| token.starts_with(api_keys::MARK));
+        let api_key = api_key.or_else(|| header("x-umami-api-key"));
         std::future::ready(Ok(Self {
             token: token.map(str::to_owned),
             share: share.map(str::to_owned),
+            api_key: api_key.map(str::to_owned),
+            reads: api_keys::reads(request),
         }))
     }
 }
@@ -121,13 +130,32 @@ impl Auth {
         &self.accounts
     }
 
-    /// Who is asking.
+    /// Who is asking, by a login or an API key.
     ///
     /// # Errors
-    /// 401 without a token that is valid now.
+    /// 401 without a token or key that is valid now and for this request.
     pub fn caller(&self, bearer: &Bearer) -> Result<Caller, ApiError> {
-        let (_, account) = self.login(bearer)?;
+        let account = match self.login(bearer) {
+            Ok((_, account)) => account,
+            Err(error) => self.user_of_key(bearer).ok_or(error)?,
+        };
         Ok(Caller::from(&*account))
+    }
+
+    /// Whether who is asking has signed in.
+    #[must_use]
+    pub fn is_signed_in(&self, bearer: &Bearer) -> bool {
+        self.login(bearer).is_ok()
+    }
+
+    /// Who is asking, if they may do everything and have signed in: what changes people, and so passwords and roles,
+    /// takes no key.
+    ///
+    /// # Errors
+    /// 401 without the token of an admin.
+    pub fn admin_in_person(&self, bearer: &Bearer) -> Result<Caller, ApiError> {
+        self.login(bearer)?;
+        self.admin(bearer)
     }
 
     /// Who is asking, if they may do everything.

@@ -11,7 +11,7 @@ use duckdb::{Connection, params};
 use uuid::Uuid;
 
 use super::teams::{self, Team};
-use super::{Store, links, websites};
+use super::{Store, api_keys, links, websites};
 use crate::websites::Directory;
 use crate::{clock, limits};
 
@@ -82,6 +82,7 @@ pub enum Refused {
 pub(super) struct Known {
     pub(super) by_id: HashMap<Uuid, Arc<Account>>,
     pub(super) teams: HashMap<Uuid, Arc<Team>>,
+    pub(super) api_keys: api_keys::Keys,
     ended_logins: HashSet<u64>,
 }
 
@@ -99,7 +100,7 @@ impl Known {
 
 /// All users and teams, and the logins that were ended before their time. Methods that change something block.
 pub struct Accounts {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     pub(super) known: ArcSwap<Known>,
 }
 
@@ -259,6 +260,7 @@ impl Accounts {
                 let values = params![heir.to_string(), clock::now_ms(), id.to_string()];
                 transaction.execute(&sql, values)?;
             }
+            api_keys::delete_all(&transaction, id)?;
             teams::leave_all(&transaction, &known.teams, id, heir)?;
             let sql = "DELETE FROM main.user_account WHERE user_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;
@@ -309,7 +311,8 @@ impl Accounts {
 }
 
 fn load(connection: &Connection) -> Result<Known> {
-    let mut known = Known { teams: teams::load(connection)?, ..Known::default() };
+    let (teams, api_keys) = (teams::load(connection)?, api_keys::load(connection)?);
+    let mut known = Known { teams, api_keys, ..Known::default() };
     let mut statement = connection.prepare(
         "SELECT user_id::VARCHAR, username, role, password_hash, token_epoch, created_at,
              updated_at

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod annotations;
 pub mod answers;
+pub mod api_keys;
 pub mod append;
 pub mod boards;
 mod columns;

@@ -8,6 +8,7 @@
 mod allocation;
 mod allocator;
 mod api;
+mod api_keys;
 mod app;
 mod auth;
 mod bad_input;

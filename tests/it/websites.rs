@@ -219,12 +219,14 @@ async fn others_websites_look_as_if_they_did_not_exist() {
     for (token, target, expected) in
         [(&ann, W2, 200), (&admin, W2, 200), (&admin, W1, 200), (&ann, W1, 401)]
     {
-        let bearer = sumimi::auth::Bearer { token: Some(token.clone()), share: None };
+        let bearer =
+            sumimi::auth::Bearer { token: Some(token.clone()), share: None, ..Default::default() };
         let website = house.auth.website(&bearer, target).await;
         assert_eq!(website.is_ok(), expected == 200);
         assert_eq!(house.get(&path(target), token).await.0, expected);
     }
-    let bearer = sumimi::auth::Bearer { token: Some(admin.clone()), share: None };
+    let bearer =
+        sumimi::auth::Bearer { token: Some(admin.clone()), share: None, ..Default::default() };
     assert_eq!(house.auth.website(&bearer, UNKNOWN).await.expect("for an admin").key, 0);
     assert_eq!(house.post(&path(W2), &admin, &json!({ "name": "by admin" })).await.0, 200);
     assert_eq!(house.get(&path(W1), &admin).await.1["name"], "admin's");
