@@ -52,6 +52,7 @@ impl Budget {
             ("passwords", limits::PASSWORD_BYTES as u64),
             ("answers", limits::ANSWERS_BYTES_MAX as u64),
             ("exports", (limits::EXPORTS_MAX * limits::EXPORT_BYTES) as u64),
+            ("recordings", (limits::RECORDINGS_MAX * limits::RECORDING_BYTES) as u64),
             ("program and tables", limits::PROGRAM_BYTES as u64),
         ];
         let rate = config.rate.unwrap_or(rate.max(1_000));

@@ -115,6 +115,10 @@ pub struct Config {
     #[arg(long, env = "SUMIMI_SALT_ROTATION", default_value = "month", global = true,
           value_parser = ["day", "week", "month"])]
     pub salt_rotation: String,
+    /// Days for which recordings of visits are kept, those that somebody saved excepted
+    #[arg(long, env = "SUMIMI_REPLAY_DAYS", default_value = "30", global = true,
+          value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub replay_days: u32,
 }
 
 /// The password for `sumimi user password`; a variable only, since arguments can be seen by others.
@@ -156,6 +160,7 @@ impl Config {
             ("SUMIMI_TRACKER_SCRIPT_NAME", text(&self.tracker_script_name)),
             ("SUMIMI_REMOVE_TRAILING_SLASH", self.remove_trailing_slash.to_string()),
             ("SUMIMI_SALT_ROTATION", self.salt_rotation.clone()),
+            ("SUMIMI_REPLAY_DAYS", self.replay_days.to_string()),
         ]
     }
 }

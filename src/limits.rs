@@ -176,7 +176,23 @@ pub const SHARE_BYTES_MAX: usize = 4 << 10;
 pub const SHARE_NAME_CHARS_MAX: usize = 200;
 pub const SHARE_SLUG_CHARS_MAX: usize = 100;
 pub const SHARE_SLUG_RANDOM_CHARS: usize = 16;
-/// Bytes of a website's replay settings, which are kept for their sender and not acted upon.
+/// Recordings that are taken in at a time (each with a body and what is made of it), how long a body may take, and the
+/// events of one message.
+pub const RECORDINGS_MAX: usize = 3;
+pub const RECORDING_BYTES: usize = 4 * BODY_BYTES_MAX;
+pub const RECORDING_BODY_MS_MAX: u64 = 10_000;
+pub const RECORDED_EVENTS_MAX: usize = 200;
+/// One recording: its JSON, its pieces, and how far the visitor's clock may be off.
+pub const REPLAY_BYTES_MAX: u64 = 32 << 20;
+pub const REPLAY_CHUNKS_MAX: u64 = 2_000;
+pub const REPLAY_CLOCK_MS_MAX: i64 = 24 * 3_600_000;
+/// All recordings, compressed; and the room on the disk below which none is taken in, long before events are refused.
+pub const REPLAYS_BYTES_MAX: u64 = 2 << 30;
+pub const REPLAY_DISK_RESERVE_BYTES: u64 = 4 * DISK_RESERVE_BYTES;
+/// How often is looked for recordings that have been kept long enough.
+pub const REPLAY_SWEEP_MS: i64 = 3_600_000;
+pub const REPLAY_COMPRESSION: i32 = 3;
+/// Bytes of a website's replay settings.
 pub const REPLAY_CONFIG_BYTES_MAX: usize = 4 << 10;
 /// Rows of one page of a list when no size is asked for, and at most.
 pub const PAGE_ROWS_DEFAULT: i64 = 20;

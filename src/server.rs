@@ -17,6 +17,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, Error, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
 
+pub use crate::api::replays::Recorder;
 use crate::auth::Auth;
 use crate::error::ApiError;
 use crate::health::{self, Health};
@@ -36,6 +37,7 @@ pub struct Services {
     pub directory: Arc<Directory>,
     pub health: Arc<Health>,
     pub tracker: Arc<TrackerAssets>,
+    pub recorder: Arc<Recorder>,
     /// Further names of the tracker script.
     pub tracker_names: Vec<String>,
     /// Path prefix, empty or starting with a slash.
@@ -72,6 +74,7 @@ fn configure(cfg: &mut web::ServiceConfig, services: &Services, intake: &Intake)
         .app_data(web::Data::from(Arc::clone(&services.directory)))
         .app_data(web::Data::from(Arc::clone(&services.health)))
         .app_data(web::Data::from(Arc::clone(&services.tracker)))
+        .app_data(web::Data::from(Arc::clone(&services.recorder)))
         .app_data(api::json_config())
         .app_data(web::PayloadConfig::new(limits::API_BODY_BYTES_MAX));
     // What is not a POST comes this far; a resource without a route answers 405.

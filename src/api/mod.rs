@@ -21,6 +21,7 @@ pub mod export;
 pub mod filter;
 pub mod links;
 pub mod login;
+pub mod long_answer;
 pub mod metrics;
 pub mod metrics_expanded;
 pub mod openapi;
@@ -29,6 +30,7 @@ pub mod page;
 pub mod pageviews;
 pub mod params;
 pub mod realtime;
+pub mod replays;
 pub mod reports;
 pub mod scope;
 pub mod segment;
@@ -78,6 +80,7 @@ pub fn configure(cfg: &mut web::ServiceConfig) {
         .configure(links::routes)
         .configure(boards::routes)
         .configure(segments::routes)
+        .configure(replays::routes)
         .configure(reports::routes)
         .configure(annotations::routes)
         .configure(event_data::routes)

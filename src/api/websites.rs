@@ -1,6 +1,6 @@
 //! Websites: list, create, show, change, delete, reset. Bodies are checked before the caller is (a bad body is 400
-//! even without a token). The answers carry every field that Umami's have; replays do not exist here, and their
-//! settings are only kept for the client that sent them.
+//! even without a token). The answers carry every field that Umami's have; what the recorder in a page does with the
+//! settings of recordings is its own business (`replays`).
 
 use actix_web::{HttpResponse, web};
 use serde::{Deserialize, Deserializer};
@@ -321,7 +321,7 @@ fn answer(row: &WebsiteRow) -> Value {
         "updatedAt": row.updated_at.map(clock::iso),
         "deletedAt": null,
         "replayEnabled": row.replay_enabled,
-        "recorderEnabled": row.replay_enabled,
+        "recorderEnabled": row.is_recorded(),
         "replayConfig": config,
         "shareId": row.share_id,
     })

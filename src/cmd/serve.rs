@@ -24,7 +24,7 @@ use crate::health::Health;
 use crate::intake::{Intake, Shared, pace};
 use crate::limits;
 use crate::ring::{self, Consumer, Durability, GroupSync, Producer};
-use crate::server::{self, Services};
+use crate::server::{self, Recorder, Services};
 use crate::store::Store;
 use crate::store::reader::Readers;
 use crate::telemetry::Telemetry;
@@ -67,6 +67,7 @@ pub fn run(config: &Config) -> Result<()> {
             store.path().to_owned(),
         )),
         tracker: Arc::new(TrackerAssets::new(collect_path.as_deref().unwrap_or("/api/send"))),
+        recorder: Arc::new(Recorder::new(&secret, config.replay_days)),
         tracker_names: names.split(',').map(str::to_owned).collect(),
         base_path: config.base_path.clone().unwrap_or_default(),
         collect_path,

@@ -84,6 +84,10 @@ fn push(bytes: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
             fixed(b's', &u32::try_from(text.len()).context("a text of an answer")?.to_le_bytes());
             bytes.extend_from_slice(text);
         }
+        ValueRef::Blob(blob) => {
+            fixed(b'b', &u32::try_from(blob.len()).context("a blob of an answer")?.to_le_bytes());
+            bytes.extend_from_slice(blob);
+        }
         other => bail!("an answer has a column of the type {}", other.data_type()),
     }
     Ok(())
@@ -108,6 +112,12 @@ fn cell<'b>(rest: &mut &'b [u8]) -> Option<ValueRef<'b>> {
             let (text, behind) = rest.split_at_checked(length)?;
             *rest = behind;
             ValueRef::Text(text)
+        }
+        b'b' => {
+            let length = u32::from_le_bytes(fixed(rest)?) as usize;
+            let (blob, behind) = rest.split_at_checked(length)?;
+            *rest = behind;
+            ValueRef::Blob(blob)
         }
         _ => ValueRef::Null,
     })
@@ -139,6 +149,11 @@ impl Row<'_> {
 
     /// A text.
     pub fn text(&self, column: usize) -> Result<String> {
+        self.get(column)
+    }
+
+    /// Bytes as they are.
+    pub fn bytes(&self, column: usize) -> Result<Vec<u8>> {
         self.get(column)
     }
 

@@ -10,7 +10,7 @@ use duckdb::Connection;
 use crate::clock;
 
 /// The schema files in the order in which they are applied; the version is the number of files.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     include_str!("../../sql/schema/0001_initial.sql"),
     include_str!("../../sql/schema/0002_saved.sql"),
     include_str!("../../sql/schema/0003_links.sql"),
@@ -19,6 +19,7 @@ const FILES: [&str; 8] = [
     include_str!("../../sql/schema/0006_annotation.sql"),
     include_str!("../../sql/schema/0007_shares.sql"),
     include_str!("../../sql/schema/0008_api_keys.sql"),
+    include_str!("../../sql/schema/0009_replay.sql"),
 ];
 
 /// Builds the database at `path` unless it exists.

@@ -6,11 +6,12 @@ use duckdb::params;
 use super::Store;
 
 /// Takes the rows of one session out of the event tables.
-const FORGET: [&str; 4] = [
+const FORGET: [&str; 5] = [
     "DELETE FROM facts.event WHERE website_key = ? AND session_id = ?",
     "DELETE FROM facts.event_data WHERE website_key = ? AND session_id = ?",
     "DELETE FROM facts.session_data WHERE website_key = ? AND session_id = ?",
     "DELETE FROM facts.revenue WHERE website_key = ? AND session_id = ?",
+    "DELETE FROM facts.replay_chunk WHERE website_key = ? AND session_id = ?",
 ];
 
 impl Store {

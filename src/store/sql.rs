@@ -45,6 +45,9 @@ pub const PERFORMANCE_METRICS: &str = include_str!("../../sql/query/performance_
 pub const PERFORMANCE_STATS: &str = include_str!("../../sql/query/performance_stats.sql");
 pub const REALTIME: &str = include_str!("../../sql/query/realtime.sql");
 pub const REGEX_CHECK: &str = include_str!("../../sql/query/regex_check.sql");
+pub const REPLAY: &str = include_str!("../../sql/query/replay.sql");
+pub const REPLAY_CHUNK: &str = include_str!("../../sql/query/replay_chunk.sql");
+pub const REPLAYS: &str = include_str!("../../sql/query/replays.sql");
 pub const RETENTION: &str = include_str!("../../sql/query/retention.sql");
 pub const REVENUE_CHART: &str = include_str!("../../sql/query/revenue_chart.sql");
 pub const REVENUE_METRICS: &str = include_str!("../../sql/query/revenue_metrics.sql");
@@ -109,6 +112,9 @@ pub const ALL: &[(&str, &str)] = &[
     ("performance_stats", PERFORMANCE_STATS),
     ("realtime", REALTIME),
     ("regex_check", REGEX_CHECK),
+    ("replay", REPLAY),
+    ("replay_chunk", REPLAY_CHUNK),
+    ("replays", REPLAYS),
     ("retention", RETENTION),
     ("revenue_chart", REVENUE_CHART),
     ("revenue_metrics", REVENUE_METRICS),

@@ -98,11 +98,12 @@ const COLUMNS: &str = "website_key, website_id::VARCHAR, name, domain,
     replay_config";
 
 /// Takes the rows of one website, link or pixel out of the event tables.
-pub(super) const FORGET: [&str; 4] = [
+pub(super) const FORGET: [&str; 5] = [
     "DELETE FROM facts.event WHERE website_key = ?",
     "DELETE FROM facts.event_data WHERE website_key = ?",
     "DELETE FROM facts.session_data WHERE website_key = ?",
     "DELETE FROM facts.revenue WHERE website_key = ?",
+    "DELETE FROM facts.replay_chunk WHERE website_key = ?",
 ];
 
 /// All of these block.
@@ -289,6 +290,8 @@ impl Store {
                 transaction.execute(sql, [row.key])?;
             }
             transaction.execute("DELETE FROM main.saved WHERE website_key = ?", [row.key])?;
+            transaction
+                .execute("DELETE FROM main.saved_replay WHERE website_key = ?", [row.key])?;
             transaction.execute("DELETE FROM main.annotation WHERE website_key = ?", [row.key])?;
             let sql = "DELETE FROM main.website WHERE website_id = ?::UUID";
             transaction.execute(sql, [id.to_string()])?;

@@ -14,7 +14,7 @@ use sumimi::health::Health;
 use sumimi::intake::accept::{Outcome, Worker};
 use sumimi::intake::{Intake, Shared};
 use sumimi::ring::{self, Consumer, Durability, Producer};
-use sumimi::server::{self, Services};
+use sumimi::server::{self, Recorder, Services};
 use sumimi::store::Store;
 use sumimi::store::reader::Readers;
 use sumimi::telemetry::Telemetry;
@@ -146,6 +146,7 @@ fn serve(bench: &mut Bench) -> SocketAddr {
         ),
         health: Arc::new(Health::new(telemetry, budget, store.path().to_owned())),
         tracker: Arc::new(TrackerAssets::new("/api/send")),
+        recorder: Arc::new(Recorder::new("a secret for these tests", 30)),
         tracker_names: vec!["script.js".to_owned()],
         base_path: String::new(),
         collect_path: None,

@@ -26,6 +26,7 @@ mod openapi;
 mod overload;
 mod process;
 mod recorder;
+mod replays;
 mod rights;
 mod ring_model;
 mod settings;

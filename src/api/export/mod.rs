@@ -23,6 +23,7 @@ use self::stream::{Encoder, Export, Source};
 use self::text::{Csv, Ndjson};
 use super::Asked;
 use super::column::Column;
+use super::long_answer::{Asker, LongAnswer};
 use super::metrics::{Metric, Params, Point};
 use super::scope::Scope;
 use crate::error::ApiError;
@@ -84,14 +85,15 @@ pub async fn export(asked: Asked) -> Result<HttpResponse, ApiError> {
 async fn events(asked: &Asked, format: Format) -> Result<HttpResponse, ApiError> {
     let mut scope = Scope::parse(&asked.query)?.with_bounces();
     let website = scope.website(asked).await?;
-    let source = Source::new((**asked.readers).clone(), scope, website);
-    let export = Export::begin(source, format.encoder()?).await?;
+    let source = Source::new(Asker::new(&asked.readers), scope, website);
+    let export = Export::new(source, format.encoder()?);
+    let answer = LongAnswer::begin(&asked.readers, export).await?;
     let (ending, content_type) = format.names();
     let disposition = format!("attachment; filename=\"{}.{ending}\"", website.id);
     Ok(HttpResponse::Ok()
         .content_type(content_type)
         .insert_header((header::CONTENT_DISPOSITION, disposition))
-        .streaming(export.stream()))
+        .streaming(answer.stream()))
 }
 
 async fn tables(asked: &Asked) -> Result<HttpResponse, ApiError> {
