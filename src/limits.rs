@@ -231,6 +231,8 @@ pub const API_KEY_NAME_CHARS_MAX: usize = 100;
 pub const API_KEY_RANDOM_CHARS: usize = 40;
 pub const API_KEY_SHOWN_CHARS: usize = 12;
 pub const API_KEY_USE_MS: i64 = 3_600_000;
+/// A hash by bcrypt that is dearer is not checked: each step takes twice the time (10 is usual, about 0.1 s).
+pub const BCRYPT_COST_MAX: u32 = 14;
 pub const PASSWORD_CHARS_MIN: usize = 8;
 pub const PASSWORD_GENERATED_CHARS: usize = 20;
 /// Characters of a secret given in the settings.

@@ -36,7 +36,8 @@ async fn log_in(
     let Credentials { username, password } = body.into_inner();
     // The peer itself and no header, since anybody can write one; behind a proxy all share its count.
     let address = request.peer_addr().map(|peer| peer.ip());
-    let (token, caller) = auth.log_in(&username, password, address).await?;
+    let (token, caller) =
+        Auth::log_in(&auth.clone().into_inner(), &username, password, address).await?;
     Ok(HttpResponse::Ok().json(json!({ "token": token, "user": with_teams(&auth, &caller) })))
 }
 

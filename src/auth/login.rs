@@ -42,20 +42,27 @@ impl Auth {
     /// # Errors
     /// 401 `incorrect-username-password`; 503 when too many sign in at once.
     pub async fn log_in(
-        &self,
+        auth: &Arc<Self>,
         username: &str,
         password: String,
         address: Option<IpAddr>,
     ) -> Result<(String, Caller), ApiError> {
-        tokio::time::sleep(self.guesses.delay(username, address, clock::now_ms())).await;
-        let account = self.accounts.by_name(username);
+        tokio::time::sleep(auth.guesses.delay(username, address, clock::now_ms())).await;
+        let account = auth.accounts.by_name(username);
         let hash = account.as_ref().map(|account| account.password_hash.clone());
-        let is_right = self.hasher.verify(password, hash).await?;
+        let is_right = auth.hasher.verify(password.clone(), hash).await?;
         let Some(account) = account.filter(|_| is_right) else {
-            self.guesses.failed(username, address, clock::now_ms());
+            auth.guesses.failed(username, address, clock::now_ms());
             return Err(ApiError::Unauthorized("Unauthorized", "incorrect-username-password"));
         };
-        self.guesses.succeeded(username);
+        auth.guesses.succeeded(username);
+        if password::is_foreign(&account.password_hash) {
+            let new = auth.hasher.hash(password).await?;
+            let (account, set) = (Arc::clone(&account), Arc::clone(auth));
+            let replace =
+                move || set.accounts.replace_hash(account.id, &account.password_hash, &new);
+            web::block(replace).await??;
+        }
         let login = Login {
             user_id: account.id,
             issued_at: clock::now_ms(),
@@ -63,7 +70,7 @@ impl Auth {
             token_epoch: account.token_epoch,
             login_id: getrandom::u64()?,
         };
-        Ok((self.key.sign(&login), Caller::from(&*account)))
+        Ok((auth.key.sign(&login), Caller::from(&*account)))
     }
 
     /// Ends the login of this token.

@@ -1,14 +1,17 @@
-//! Passwords: argon2id in PHC form, every byte counts, of any length. Hashing takes `limits::PASSWORD_BYTES` of
-//! memory, so one password is hashed at a time in the whole process; a few may wait, the others are answered 503.
+//! Passwords: argon2id in PHC form, every byte counts, of any length, and however their accents are composed. Hashes
+//! by bcrypt, with which people come from Umami, are accepted and replaced when their owner signs in. Hashing takes
+//! `limits::PASSWORD_BYTES` of memory, so one password is hashed at a time in the whole process; a few may wait, the
+//! others are answered 503.
 
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use icu_normalizer::ComposingNormalizerBorrowed;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -83,20 +86,50 @@ impl Hasher {
 pub fn hash(password: &str) -> Result<String> {
     let mut salt = [0; 16];
     getrandom::fill(&mut salt)?;
-    let hash = argon2()?.hash_password_with_salt(password.as_bytes(), &salt);
+    let hash = argon2()?.hash_password_with_salt(composed(password).as_bytes(), &salt);
     Ok(hash.map_err(|error| anyhow!("cannot hash a password: {error}"))?.to_string())
 }
 
-fn verify(password: &str, hash_in_phc: Option<&str>) -> Result<bool> {
-    let Some(hash_in_phc) = hash_in_phc else {
-        hash(password)?;
+/// Whether a hash is to be replaced by one of ours.
+#[must_use]
+pub fn is_foreign(hash: &str) -> bool {
+    hash.starts_with("$2")
+}
+
+fn verify(password: &str, hash: Option<&str>) -> Result<bool> {
+    let Some(hash) = hash else {
+        self::hash(password)?;
         return Ok(false);
     };
-    match argon2()?.verify_password(password.as_bytes(), hash_in_phc) {
+    let composed = composed(password);
+    // As it was typed as well: older hashes and those of Umami are of that.
+    Ok(verify_bytes(&composed, hash)? || composed != password && verify_bytes(password, hash)?)
+}
+
+fn verify_bytes(password: &str, hash: &str) -> Result<bool> {
+    if is_foreign(hash) {
+        return verify_bcrypt(password, hash);
+    }
+    match argon2()?.verify_password(password.as_bytes(), hash) {
         Ok(()) => Ok(true),
         Err(Error::PasswordInvalid) => Ok(false),
         Err(error) => Err(anyhow!("cannot check a password: {error}")),
     }
+}
+
+/// By the first 72 bytes, as the hash was made.
+fn verify_bcrypt(password: &str, hash: &str) -> Result<bool> {
+    let parts: bcrypt::HashParts =
+        hash.parse().map_err(|error| anyhow!("cannot read a bcrypt hash: {error}"))?;
+    if parts.get_cost() > limits::BCRYPT_COST_MAX {
+        bail!("a bcrypt hash of cost {} takes too long to check", parts.get_cost());
+    }
+    bcrypt::verify(password, hash).map_err(|error| anyhow!("cannot check a password: {error}"))
+}
+
+/// The one spelling of a text whose accents may be typed in several ways.
+fn composed(password: &str) -> std::borrow::Cow<'_, str> {
+    ComposingNormalizerBorrowed::new_nfc().normalize(password)
 }
 
 fn argon2() -> Result<Argon2<'static>> {
@@ -162,6 +195,38 @@ mod tests {
         }
         assert!(!verify(&long, None).expect("checked"));
         assert!(verify(&long, Some("not a hash")).is_err());
+    }
+
+    #[test]
+    fn accents_may_be_typed_in_several_ways() {
+        let (one, two) =
+            ("Zo\u{eb} \u{1e69} long enough", "Zoe\u{308} s\u{307}\u{323} long enough");
+        for (set, typed) in [(one, two), (two, one), (one, one), (two, two)] {
+            let hashed = hash(set).expect("hashed");
+            assert!(verify(typed, Some(&hashed)).expect("checked"), "{set} {typed}");
+        }
+        let older = argon2().expect("settings").hash_password_with_salt(two.as_bytes(), &[7; 16]);
+        let older = older.expect("hashed").to_string();
+        assert!(verify(two, Some(&older)).expect("checked"), "hashed as it was typed");
+        assert!(!verify("Zoe s long enough", Some(&older)).expect("checked"));
+    }
+
+    #[test]
+    fn hashes_by_bcrypt_are_checked_unless_they_take_too_long() {
+        // Made by bcryptjs and PHP, of "umami" and "rasmuslerdorf".
+        let known = [
+            ("umami", "$2b$10$BUli0c.muyCW1ErNJc3jL.vFRFtFJWrT8/GcR4A.sUdCznaXiqFXa"),
+            ("rasmuslerdorf", "$2y$07$usesomesillystringfore2uDLvp1Ii2e./U9C8sBjqp8I90dH6hi"),
+        ];
+        for (password, hash) in known {
+            assert!(is_foreign(hash));
+            assert!(verify(password, Some(hash)).expect("checked"), "{password}");
+            assert!(!verify("another", Some(hash)).expect("checked"), "{password}");
+        }
+        let slow = known[0].1.replace("$10$", "$31$");
+        assert!(verify("umami", Some(&slow)).is_err());
+        assert!(verify("umami", Some("$2b$10$short")).is_err());
+        assert!(!is_foreign(&hash("x").expect("hashed")));
     }
 
     #[test]

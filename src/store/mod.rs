@@ -15,6 +15,7 @@ pub mod horizons;
 pub mod links;
 pub mod question;
 pub mod reader;
+mod rehash;
 pub mod replays;
 mod rows;
 pub mod saved;

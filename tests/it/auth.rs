@@ -54,6 +54,28 @@ async fn a_wrong_name_and_a_wrong_password_get_the_same_answer() {
 }
 
 #[actix_web::test]
+async fn a_hash_by_bcrypt_is_replaced_at_the_first_sign_in() {
+    let house = House::new();
+    let foreign = "$2b$10$BUli0c.muyCW1ErNJc3jL.vFRFtFJWrT8/GcR4A.sUdCznaXiqFXa";
+    let accounts = house.auth.accounts();
+    accounts.create("ann", Role::User, foreign).expect("works").expect("new");
+    let hash = || accounts.by_name("ann").expect("ann").password_hash.clone();
+    let sign_in = async |password: &str| {
+        let credentials = json!({ "username": "ann", "password": password });
+        house.post("/api/auth/login", "", &credentials).await
+    };
+    assert_eq!(sign_in("wrong").await.0, 401);
+    assert_eq!(hash(), foreign);
+    let (status, first) = sign_in("umami").await;
+    assert_eq!(status, 200);
+    assert!(hash().starts_with("$argon2id$"), "{}", hash());
+    assert_eq!(sign_in("umami").await.0, 200);
+    assert_eq!(sign_in("wrong").await.0, 401);
+    let token = first["token"].as_str().expect("a token");
+    assert_eq!(house.get("/api/me", token).await.0, 200, "no login ends by it");
+}
+
+#[actix_web::test]
 async fn a_login_without_a_name_or_password_is_a_bad_request() {
     let house = House::new();
     for body in
